@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+# calf: a small cluster file system and the tester that measures what containers cost it. `make help` lists the targets.
+
+MODE ?= release
+CC ?= gcc
+OUT := build/$(MODE)
+
+# For packagers: what they set is added, never replaced.
+CFLAGS ?=
+LDFLAGS ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef
+DEFINES := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFUSE_USE_VERSION=314
+BASE_CFLAGS := -std=gnu11 -g -pthread -I. $(WARNINGS) $(DEFINES)
+BASE_LDFLAGS := -pthread
+
+ifeq ($(MODE),release)
+  MODE_CFLAGS := -O2
+  # The same bytes run on the host and in the image that is built from nothing, so the programs are static.
+  MODE_LDFLAGS := -static
+else ifeq ($(MODE),debug)
+  MODE_CFLAGS := -O0 -fno-omit-frame-pointer
+else ifeq ($(MODE),asan)
+  MODE_CFLAGS := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+  MODE_LDFLAGS := -fsanitize=address,undefined
+else ifeq ($(MODE),tsan)
+  MODE_CFLAGS := -O1 -fno-omit-frame-pointer -fsanitize=thread
+  MODE_LDFLAGS := -fsanitize=thread
+else ifeq ($(MODE),cov)
+  MODE_CFLAGS := -O0 --coverage
+  MODE_LDFLAGS := --coverage
+else
+  $(error MODE is release, debug, asan, tsan or cov, not '$(MODE)')
+endif
+
+ALL_CFLAGS = $(BASE_CFLAGS) $(MODE_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS = $(BASE_LDFLAGS) $(MODE_LDFLAGS) $(LDFLAGS)
+
+ifeq ($(V),1)
+  Q :=
+  say = @:
+else
+  Q := @
+  say = @printf '  %-7s %s\n'
+endif
+
+FOLDERS := common master chunkserver client iobench
+# A file named *_main.c is a program's front; all the rest of its folder is an archive that the tests link too.
+sources = $(filter-out $(wildcard $(1)/*_main.c),$(wildcard $(1)/*.c))
+objects = $(patsubst %.c,$(OUT)/%.o,$(1))
+archive = $(OUT)/lib$(1).a
+
+LIBS_NNG := -lnng -lmbedtls -lmbedx509 -lmbedcrypto
+LIBS_COMMON := $(LIBS_NNG) -lxxhash
+LIBS_FUSE := $(shell pkg-config --libs fuse3 2>/dev/null || echo -lfuse3) -ldl
+LIBS_iobench := -laio -ljansson -lm
+
+PROGRAMS := calf-master calf-chunkserver calf-mount calf iobench
+BINARIES := $(addprefix $(OUT)/bin/,$(PROGRAMS))
+
+.PHONY: all
+all: $(BINARIES) ## build the programs into build/$(MODE)/bin (MODE=release|debug|asan|tsan|cov)
+
+$(foreach f,$(FOLDERS),$(eval $(call archive,$(f)): $(call objects,$(call sources,$(f)))))
+$(OUT)/lib%.a:
+	$(say) AR $@
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+define link
+@mkdir -p $(@D)
+$(say) LINK $@
+$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(1) $(LIBS_COMMON) 2>$@.warnings; \
+	status=$$?; grep -v -e getaddrinfo -e 'in function' $@.warnings >&2; rm -f $@.warnings; exit $$status
+endef
+
+$(OUT)/bin/calf-master: $(OUT)/master/master_main.o $(call archive,master) $(call archive,common)
+	$(call link)
+$(OUT)/bin/calf-chunkserver: $(OUT)/chunkserver/chunkserver_main.o $(call archive,chunkserver) $(call archive,common)
+	$(call link,-laio)
+$(OUT)/bin/calf-mount: $(OUT)/client/mount_main.o $(call archive,client) $(call archive,common)
+	$(call link,$(LIBS_FUSE))
+$(OUT)/bin/calf: $(OUT)/client/admin_main.o $(call archive,client) $(call archive,common)
+	$(call link,-ljansson)
+$(OUT)/bin/iobench: $(OUT)/iobench/iobench_main.o $(call archive,iobench) $(call archive,common)
+	$(call link,$(LIBS_iobench))
+
+# The version string changes with each commit; only the file that prints it is compiled again.
+VERSION := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+$(OUT)/version: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' >$@
+$(OUT)/common/options.o: $(OUT)/version
+$(OUT)/common/options.o: DEFINES += -DCALF_VERSION='"0.1 (commit $(VERSION))"'
+.PHONY: FORCE
+
+$(OUT)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Unit tests: one program a file, linked with the very archives the programs link.
+UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
+UNIT_PROGRAMS := $(patsubst tests/unit/%.c,$(OUT)/tests/%,$(UNIT_SOURCES))
+UNIT_MODE_LDFLAGS := $(filter-out -static,$(MODE_LDFLAGS))
+$(OUT)/tests/%: $(OUT)/tests/unit/%.o $(foreach f,iobench client chunkserver master common,$(call archive,$(f)))
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(BASE_LDFLAGS) $(UNIT_MODE_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_FUSE) $(LIBS_iobench) $(LIBS_COMMON)
+.PRECIOUS: $(OUT)/tests/unit/%.o
+
+.PHONY: unit
+unit: $(UNIT_PROGRAMS) ## build and run the unit tests (MODE applies)
+	$(Q)tests/run-unit.sh $(UNIT_PROGRAMS)
+
+.PHONY: setup
+setup: ## install what building and testing need (Debian; root)
+	$(Q)tests/setup.sh
+
+.PHONY: check
+check: setup ## all set-up, then every test of the suite (root)
+	$(Q)tests/check.sh
+
+.PHONY: demo
+demo: ## all set-up, then the main job: a quick sweep of four deployments and the percentage table (root)
+	$(Q)docker/demo.sh
+
+.PHONY: bench-fio-peers
+bench-fio-peers: $(BINARIES) ## calf against MooseFS (Debian's) with the same fio jobs, interleaved, in one table (root)
+	$(Q)tests/bench/fio-peers.sh
+
+.PHONY: lint
+lint: ## includes that point upward, owners of third-party headers, lengths, stale protocol document, shellcheck
+	$(Q)tests/lint.sh
+
+$(OUT)/bin/wire-doc: $(OUT)/tests/tools/wire_doc.o $(call archive,common)
+	$(call link)
+
+.PHONY: protocol
+protocol: $(OUT)/bin/wire-doc ## write docs/protocol.md anew from the wire schema
+	$(Q)$(OUT)/bin/wire-doc >docs/protocol.md
+
+.PHONY: install
+install: $(BINARIES) ## install the programs under $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BINARIES) $(DESTDIR)$(PREFIX)/bin
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf build
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)
