@@ -12,7 +12,7 @@
 #include "common/check.h"
 #include "common/scope.h"
 
-enum { FRAME_LIMIT = WIRE_HEADER_BYTES + WIRE_BODY_LIMIT, RECONNECT_MIN_MS = 20, RECONNECT_MAX_MS = 250 };
+enum { FRAME_LIMIT = WIRE_HEADER_BYTES + WIRE_BODY_LIMIT, RECONNECT_MIN_MS = 20, RECONNECT_MAX_MS = 250, SMALL_BODY = 2048 };
 
 static int to_errno(int nng_error)
 {
@@ -62,15 +62,17 @@ static int open_frame(nng_msg *message, struct wire_header *header, const void *
 /* A message with header and encoded value; value NULL: empty body. */
 static nng_msg *make_message(struct wire_header *header, const union wire_any *value)
 {
+    uint8_t small[SMALL_BODY], head[WIRE_HEADER_BYTES];
+    size_t bytes = 0;
+    uint8_t *body = value ? wire_encode(header->type, value, small, sizeof small, &bytes) : small;
     nng_msg *message;
-    CHECK(nng_msg_alloc(&message, value ? FRAME_LIMIT : WIRE_HEADER_BYTES) == 0);
-    uint8_t *data = nng_msg_body(message);
-    struct wire_out out = wire_out_on(data + WIRE_HEADER_BYTES, value ? WIRE_BODY_LIMIT : 0);
-    if (value)
-        CHECK(wire_put_any(header->type, &out, value) == 0);
-    header->body_bytes = (uint32_t)out.used;
-    wire_put_header(data, header);
-    CHECK(nng_msg_chop(message, nng_msg_len(message) - WIRE_HEADER_BYTES - out.used) == 0);
+    CHECK(body);
+    header->body_bytes = (uint32_t)bytes;
+    wire_put_header(head, header);
+    CHECK(nng_msg_alloc(&message, 0) == 0);
+    CHECK(nng_msg_append(message, head, sizeof head) == 0 && nng_msg_append(message, body, bytes) == 0);
+    if (body != small)
+        free(body);
     return message;
 }
 

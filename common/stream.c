@@ -2,6 +2,7 @@
 #include "common/stream.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -185,19 +186,14 @@ int stream_call(struct stream *stream, uint16_t type, uint32_t sequence, const u
                 struct wire_header *reply, const void **body)
 {
     uint8_t small[CALL_BODY_BYTES];
-    uint8_t *large = NULL;
-    struct wire_out out = wire_out_on(small, sizeof small);
-    int rc = wire_put_any(type, &out, value);
-    if (rc == -EMSGSIZE) {
-        large = check_alloc(malloc(WIRE_BODY_LIMIT));
-        out = wire_out_on(large, WIRE_BODY_LIMIT);
-        rc = wire_put_any(type, &out, value);
-    }
-    if (rc == 0) {
-        struct wire_header header = {.body_bytes = (uint32_t)out.used, .type = type, .sequence = sequence};
-        rc = stream_send(stream, &header, out.data, NULL, 0);
-    }
-    free(large);
+    size_t bytes;
+    uint8_t *request = wire_encode(type, value, small, sizeof small, &bytes);
+    if (!request)
+        return -EMSGSIZE;
+    struct wire_header header = {.body_bytes = (uint32_t)bytes, .type = type, .sequence = sequence};
+    int rc = stream_send(stream, &header, request, NULL, 0);
+    if (request != small)
+        free(request);
     if (rc == 0)
         rc = stream_recv(stream, reply, body);
     if (rc == 0 && (reply->type != (type | WIRE_REPLY) || reply->sequence != sequence))

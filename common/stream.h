@@ -76,7 +76,7 @@ int stream_try_recv(struct stream *stream, struct wire_header *header, const voi
 /* ---- what both do ---- */
 
 /* Sends a request that encodes `value` (type without WIRE_REPLY) and receives its reply's header and body; blocks.
- * -EBADMSG if what comes is not the reply to it. The reply's status is in header->status. */
+ * -EMSGSIZE if value breaks a limit of the schema; -EBADMSG if what comes is not the reply to it. The reply's status is in header->status. */
 int stream_call(struct stream *stream, uint16_t type, uint32_t sequence, const union wire_any *value,
                 struct wire_header *reply, const void **body) __attribute__((warn_unused_result));
 

@@ -2,7 +2,10 @@
 #include "common/wire.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "common/check.h"
 
 /* ---- one field: put_KIND(out, value, limit), get_KIND(in, value, limit) ---- */
 
@@ -247,6 +250,23 @@ int wire_put_any(uint16_t type, struct wire_out *out, const union wire_any *valu
         return -EBADMSG;
     }
     return out->failed ? -EMSGSIZE : 0;
+}
+
+uint8_t *wire_encode(uint16_t type, const union wire_any *value, uint8_t *small, size_t room, size_t *bytes)
+{
+    struct wire_out out = wire_out_on(small, room);
+    int rc = wire_put_any(type, &out, value);
+    if (rc == -EMSGSIZE) {
+        out = wire_out_on(check_alloc(malloc(WIRE_BODY_LIMIT)), WIRE_BODY_LIMIT);
+        rc = wire_put_any(type, &out, value);
+    }
+    if (rc < 0) {
+        if (out.data != small)
+            free(out.data);
+        return NULL;
+    }
+    *bytes = out.used;
+    return out.data;
 }
 
 const char *wire_type_name(uint16_t type)

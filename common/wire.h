@@ -135,6 +135,11 @@ WIRE_JOURNAL_RECORDS(WIRE_DECLARE_JOURNAL)
 int wire_get_any(uint16_t type, const void *body, size_t bytes, union wire_any *value) __attribute__((warn_unused_result));
 int wire_put_any(uint16_t type, struct wire_out *out, const union wire_any *value) __attribute__((warn_unused_result));
 
+/* Encodes into `small` if it fits, else into memory of its own (the caller's, for free(), if it is not `small`); *bytes is
+ * the encoded length. NULL if value breaks a limit or the type is unknown. */
+uint8_t *wire_encode(uint16_t type, const union wire_any *value, uint8_t *small, size_t room, size_t *bytes)
+    __attribute__((warn_unused_result));
+
 /* "lookup parent=1 name=\"x\"": one line without newline into text, cut to fit; for logs and tests. */
 void wire_show(uint16_t type, const union wire_any *value, char *text, size_t room);
 
