@@ -12,7 +12,7 @@
 #include "common/check.h"
 #include "common/scope.h"
 
-enum { FRAME_LIMIT = WIRE_HEADER_BYTES + WIRE_BODY_LIMIT, RECONNECT_MIN_MS = 20, RECONNECT_MAX_MS = 250, SMALL_BODY = 2048 };
+enum { FRAME_LIMIT = WIRE_HEADER_BYTES + WIRE_BODY_LIMIT, RECONNECT_MIN_MS = 20, RECONNECT_MAX_MS = 250, SMALL_BODY = 2048, REPLIES_QUEUED = 128 };
 
 static int to_errno(int nng_error)
 {
@@ -114,6 +114,8 @@ int control_listen(const struct address *address, struct address *bound, struct 
     }
     rc = nng_socket_set_size(s->socket, NNG_OPT_RECVMAXSZ, FRAME_LIMIT);
     if (rc == 0)
+        rc = nng_socket_set_int(s->socket, NNG_OPT_SENDBUF, REPLIES_QUEUED);
+    if (rc == 0)
         rc = nng_socket_get_int(s->socket, NNG_OPT_RECVFD, &s->fd);
     if (rc == 0)
         rc = nng_listen(s->socket, url, &listener, 0);
@@ -170,7 +172,9 @@ void control_reply(struct control_server *server, struct control_request *reques
     nng_msg *reply = make_message(&header, status == WIRE_OK ? value : NULL);
     /* In raw mode the way back is in the message's header. */
     int rc = nng_msg_header_append(reply, nng_msg_header(request->message), nng_msg_header_len(request->message));
-    if (rc || nng_sendmsg(server->socket, reply, NNG_FLAG_NONBLOCK) != 0)
+    /* Without NONBLOCK: a queue that is full for a moment must not cost the reply. nng empties it at once, dropping what
+     * is for a client that does not read, so this does not wait for anybody. */
+    if (rc || nng_sendmsg(server->socket, reply, 0) != 0)
         nng_msg_free(reply);
     control_drop(request);
 }
