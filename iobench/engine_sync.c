@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The engine "sync": pread and pwrite, one block at a time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "iobench/engine.h"
+
+struct engine_file {
+    int fd;
+};
+
+static int sync_open(const struct engine_open *how, struct engine_file **file)
+{
+    int flags = O_CLOEXEC | (how->write ? O_WRONLY : O_RDONLY) | (how->create ? O_CREAT | O_TRUNC : 0) |
+                (how->direct ? O_DIRECT : 0);
+    struct engine_file *opened = malloc(sizeof *opened);
+    if (!opened)
+        return -ENOMEM;
+    opened->fd = open(how->path, flags, 0600);
+    if (opened->fd < 0) {
+        int error = errno;
+        free(opened);
+        return -error;
+    }
+    *file = opened;
+    return 0;
+}
+
+static int sync_read(struct engine_file *file, void *buffer, size_t bytes, uint64_t offset)
+{
+    char *to = buffer;
+    while (bytes > 0) {
+        ssize_t n = pread(file->fd, to, bytes, (off_t)offset);
+        if (n <= 0)
+            return n == 0 ? -ENODATA : -errno;
+        to += n;
+        offset += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+static int sync_write(struct engine_file *file, void *buffer, size_t bytes, uint64_t offset)
+{
+    const char *from = buffer;
+    while (bytes > 0) {
+        ssize_t n = pwrite(file->fd, from, bytes, (off_t)offset);
+        if (n <= 0)
+            return n == 0 ? -EIO : -errno;
+        from += n;
+        offset += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+static int sync_flush(struct engine_file *file)
+{
+    return fsync(file->fd) < 0 ? -errno : 0;
+}
+
+static int sync_close(struct engine_file *file)
+{
+    int rc = close(file->fd) < 0 ? -errno : 0;
+    free(file);
+    return rc;
+}
+
+const struct engine engine_sync = {
+    .name = "sync",
+    .about = "pread and pwrite, one block at a time",
+    .open = sync_open,
+    .read = sync_read,
+    .write = sync_write,
+    .flush = sync_flush,
+    .close = sync_close,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "iobench/result_schema.h"
+
+#include "iobench/result.h"
+
+#define FIELD(type, member, kind_, name_) \
+    {.name = (name_), .kind = (kind_), .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)}
+#define OPTIONAL(type, member, kind_, name_)                                                                        \
+    {.name = (name_), .kind = (kind_), .offset = offsetof(type, member), .size = sizeof(((type *)0)->member),       \
+     .optional = true}
+#define GROUP(name_, table) {.name = (name_), .fields = (table), .count = sizeof(table) / sizeof((table)[0])}
+
+static const struct result_field top[] = {
+    FIELD(struct result, label, RESULT_FIELD_TEXT, "label"),
+    FIELD(struct result, version, RESULT_FIELD_TEXT, "iobench_version"),
+    FIELD(struct result, iobench_hash, RESULT_FIELD_TEXT, "iobench_sha256"),
+    FIELD(struct result, command_line, RESULT_FIELD_TEXT, "command_line"),
+    FIELD(struct result, preset, RESULT_FIELD_TEXT, "preset"),
+    FIELD(struct result, smoke_test, RESULT_FIELD_BOOL, "smoke_test"),
+    FIELD(struct result, complete, RESULT_FIELD_BOOL, "complete"),
+    FIELD(struct result, started_wall_ns, RESULT_FIELD_I64, "started_wall_ns"),
+    FIELD(struct result, finished_wall_ns, RESULT_FIELD_I64, "finished_wall_ns"),
+    FIELD(struct result, seed, RESULT_FIELD_TEXT64, "seed"),
+    FIELD(struct result, cache, RESULT_FIELD_CACHE, "cache"),
+    FIELD(struct result, engine, RESULT_FIELD_TEXT, "engine"),
+    FIELD(struct result, file_bytes, RESULT_FIELD_U64, "file_bytes"),
+    FIELD(struct result, rounds_planned, RESULT_FIELD_U32, "rounds_planned"),
+    OPTIONAL(struct result, verify, RESULT_FIELD_BOOL, "verify"),
+};
+
+#define ENVIRONMENT(member, kind, name) FIELD(struct result_environment, member, kind, name)
+static const struct result_field environment[] = {
+    ENVIRONMENT(hostname, RESULT_FIELD_TEXT, "hostname"),
+    ENVIRONMENT(kernel, RESULT_FIELD_TEXT, "kernel"),
+    ENVIRONMENT(cpu_model, RESULT_FIELD_TEXT, "cpu_model"),
+    ENVIRONMENT(os, RESULT_FIELD_TEXT, "os"),
+    ENVIRONMENT(virtualization, RESULT_FIELD_TEXT, "virtualization"),
+    ENVIRONMENT(cpuidle_driver, RESULT_FIELD_TEXT, "cpuidle_driver"),
+    ENVIRONMENT(cpuidle_governor, RESULT_FIELD_TEXT, "cpuidle_governor"),
+    ENVIRONMENT(frequency_governor, RESULT_FIELD_TEXT, "frequency_governor"),
+    ENVIRONMENT(container_runtime, RESULT_FIELD_TEXT, "container_runtime"),
+    ENVIRONMENT(guest_halt_poll_ns, RESULT_FIELD_I64, "guest_halt_poll_ns"),
+    ENVIRONMENT(cpus, RESULT_FIELD_U32, "cpus"),
+    ENVIRONMENT(memory_bytes, RESULT_FIELD_U64, "memory_bytes"),
+};
+
+#define SCENARIO(member, kind, name) FIELD(struct scenario_info, member, kind, name)
+static const struct result_field scenario[] = {
+    SCENARIO(name, RESULT_FIELD_TEXT, "name"),
+    SCENARIO(directory, RESULT_FIELD_TEXT, "directory"),
+    SCENARIO(fs_type, RESULT_FIELD_TEXT, "fs_type"),
+    SCENARIO(mount_source, RESULT_FIELD_TEXT, "mount_source"),
+    SCENARIO(device, RESULT_FIELD_TEXT, "device"),
+    SCENARIO(journal_mode, RESULT_FIELD_TEXT, "journal_mode"),
+    SCENARIO(binary_hash, RESULT_FIELD_TEXT, "binary_sha256"),
+    SCENARIO(a_a_arm, RESULT_FIELD_BOOL, "a_a_arm"),
+};
+
+#define SAMPLE(member, kind, name) FIELD(struct sample, member, kind, name)
+static const struct result_field sample[] = {
+    SAMPLE(scenario, RESULT_FIELD_U32, "scenario"),
+    SAMPLE(round, RESULT_FIELD_U32, "round"),
+    SAMPLE(position, RESULT_FIELD_U32, "position"),
+    SAMPLE(test, RESULT_FIELD_TEST, "test"),
+    SAMPLE(block_bytes, RESULT_FIELD_U64, "block_bytes"),
+    SAMPLE(threads, RESULT_FIELD_U32, "threads"),
+    OPTIONAL(struct sample, failed, RESULT_FIELD_BOOL, "failed"),
+    OPTIONAL(struct sample, error, RESULT_FIELD_TEXT, "error"),
+    OPTIONAL(struct sample, mark, RESULT_FIELD_TEXT, "mark"),
+    SAMPLE(start_wall_ns, RESULT_FIELD_I64, "start_wall_ns"),
+    SAMPLE(bytes, RESULT_FIELD_U64, "bytes"),
+    SAMPLE(operations, RESULT_FIELD_U64, "operations"),
+    SAMPLE(elapsed_ns, RESULT_FIELD_I64, "elapsed_ns"),
+    SAMPLE(first_done_ns, RESULT_FIELD_I64, "first_done_ns"),
+    SAMPLE(first_done_bytes, RESULT_FIELD_U64, "first_done_bytes"),
+    SAMPLE(flush_ns, RESULT_FIELD_I64, "flush_ns"),
+};
+
+static const struct result_field latency[] = {
+    SAMPLE(latency.min_ns, RESULT_FIELD_U64, "min"),
+    SAMPLE(latency.mean_ns, RESULT_FIELD_U64, "mean"),
+    SAMPLE(latency.p50_ns, RESULT_FIELD_U64, "p50"),
+    SAMPLE(latency.p90_ns, RESULT_FIELD_U64, "p90"),
+    SAMPLE(latency.p99_ns, RESULT_FIELD_U64, "p99"),
+    SAMPLE(latency.p999_ns, RESULT_FIELD_U64, "p999"),
+    SAMPLE(latency.p9999_ns, RESULT_FIELD_U64, "p9999"),
+    SAMPLE(latency.max_ns, RESULT_FIELD_U64, "max"),
+};
+
+static const struct result_field cpu[] = {
+    SAMPLE(cpu.machine_busy_s, RESULT_FIELD_SECONDS, "machine_busy"),
+    SAMPLE(cpu.workers_s, RESULT_FIELD_SECONDS, "workers"),
+    SAMPLE(cpu.cluster_s, RESULT_FIELD_SECONDS, "cluster"),
+    SAMPLE(cpu.unattributed_s, RESULT_FIELD_SECONDS, "unattributed"),
+    SAMPLE(cpu.steal_s, RESULT_FIELD_SECONDS, "steal"),
+};
+
+static const struct result_field served[] = {
+    SAMPLE(served_read_bytes, RESULT_FIELD_U64, "read_bytes"),
+    SAMPLE(served_read_requests, RESULT_FIELD_U64, "read_requests"),
+    SAMPLE(served_write_bytes, RESULT_FIELD_U64, "write_bytes"),
+    SAMPLE(served_write_requests, RESULT_FIELD_U64, "write_requests"),
+};
+
+const struct result_group result_schema_top = GROUP("", top);
+const struct result_group result_schema_environment = GROUP("environment", environment);
+const struct result_group result_schema_scenario = GROUP("scenario", scenario);
+const struct result_group result_schema_sample = GROUP("sample", sample);
+const struct result_group result_schema_sample_groups[RESULT_SAMPLE_GROUPS] = {
+    [RESULT_LATENCY] = GROUP("latency_ns", latency),
+    [RESULT_CPU] = GROUP("cpu_ns", cpu),
+    [RESULT_SERVED] = GROUP("served", served),
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The cells of a comparison as the article's grid: rows are block size x threads, columns the tests. Internal to the table's
+ * files. Pure.
+ */
+#ifndef CALF_IOBENCH_TABLE_GRID_H
+#define CALF_IOBENCH_TABLE_GRID_H
+
+#include "iobench/compare.h"
+
+/* The row after `after` (NULL: the first one), as any cell that stands in it; NULL at the end. */
+const struct compare_cell *table_grid_next_row(const struct comparison *c, const struct compare_cell *after);
+
+/* The cell of a test in a row; NULL if there is none. */
+const struct compare_cell *table_grid_cell(const struct comparison *c, enum test_kind test, const struct compare_cell *row);
+
+/* Which tests have cells, in order; how many. */
+size_t table_grid_tests(const struct comparison *c, enum test_kind tests[TEST_KINDS]);
+
+#endif
