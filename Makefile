@@ -73,7 +73,7 @@ define link
 @mkdir -p $(@D)
 $(say) LINK $@
 $(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(1) $(LIBS_COMMON) 2>$@.warnings; \
-	status=$$?; grep -v -e getaddrinfo -e 'in function' $@.warnings >&2; rm -f $@.warnings; exit $$status
+	status=$$?; grep -v -e getaddrinfo -e dlopen -e 'in function' $@.warnings >&2; rm -f $@.warnings; exit $$status
 endef
 
 $(OUT)/bin/calf-master: $(OUT)/master/master_main.o $(call archive,master) $(call archive,common)

@@ -9,7 +9,9 @@
  * R(name, meaning)                   a record; its fields are WIRE_FIELDS_name.
  * M(name, number, class, request payload limit, reply payload limit, meaning)
  *                                    a message; its fields are WIRE_FIELDS_name, its reply's WIRE_FIELDS_name_reply.
- *                                    class: query (changes nothing) or change (goes to the journal before its reply).
+ *                                    class: query (changes nothing), change (goes to the journal before its reply) or
+ *                                    derived (a change that goes to the journal as records of another type, which hold
+ *                                    what was decided; doing it twice is the same as doing it once).
  *
  * Numbers are little-endian and packed. Times are nanoseconds since 1970. Adding a message: a row and its two field
  * lists here, a handler in the program that receives it, `make protocol`.
@@ -72,7 +74,7 @@ enum {
     F(u32, size_epoch, 0, "rises whenever the length is cut; a length learned under an older one is void")          \
     F(u8, goal, 0, "copies wanted for each chunk")
 #define WIRE_FIELDS_dirent(F)                                                                                        \
-    F(u64, cookie, 0, "where to go on after this entry; stays valid while other entries come and go")               \
+    F(u64, cookie, 0, "where to go on after this entry, 16 or more; stays valid while others come and go")           \
     F(str, name, WIRE_NAME_LIMIT, "")                                                                                \
     F(rec_attr, attr, 0, "")
 #define WIRE_FIELDS_released_lease(F)                                                                                \
@@ -86,8 +88,8 @@ enum {
     F(u64, number, 0, "names the command in its result; never reused within a registration")                        \
     F(u8, action, 0, "enum wire_action")                                                                             \
     F(u64, chunk_id, 0, "")                                                                                          \
-    F(u32, version, 0, "the version the copy must have; 0 with delete: any")                                        \
-    F(u32, new_version, 0, "set_version: the version it has afterwards")                                             \
+    F(u32, version, 0, "delete: the version the copy must have, 0: any; set_version: the oldest it may have")       \
+    F(u32, new_version, 0, "set_version: the one it has afterwards; a copy that has it already is done, not refused") \
     F(u32, keep_bytes, 0, "set_version: what lies at or above reads as zero afterwards; WIRE_KEEP_ALL: keep all")  \
     F(u8, create, 0, "set_version: 1 if an absent chunk is made, empty")                                             \
     F(rec_server, source, 0, "copy: who has a good copy")
@@ -162,13 +164,14 @@ enum {
     M(open, 20, change, 0, 0, "counts an open of the inode by the session, which keeps it when unlinked")            \
     M(release, 21, change, 0, 0, "counts opens back")                                                                \
     M(chunk_locate, 22, query, 0, 0, "where a chunk is read")                                                        \
-    M(chunk_lease, 23, change, 0, 0, "where a chunk is written; makes it if there is none")                          \
-    M(chunk_recover, 24, change, 0, 0, "a write failed on some copies: go on with the others, under a new version")  \
+    M(chunk_lease, 23, derived, 0, 0, "where a chunk is written; makes it if there is none")                          \
+    M(chunk_recover, 24, derived, 0, 0, "a write failed on some copies: go on with the others, under a new version") \
     M(publish, 25, change, 0, 0, "length and time after acknowledged writes; gives leases back")                     \
     M(append_begin, 26, change, 0, 0, "waits for and takes the file's append lock; publish gives it back")           \
     M(set_goal, 27, change, 0, 0, "copies wanted; of a directory: for what is made in it")                           \
     M(file_chunks, 28, query, 0, 0, "the copies of a file's chunks, for people")                                     \
-    M(server_list, 29, query, 0, 0, "the chunkservers, for counters")
+    M(server_list, 29, query, 0, 0, "the chunkservers, for counters")                                                \
+    M(session_end, 30, derived, 0, 0, "the client is done: its session ends now")
 
 #define WIRE_FIELDS_keepalive(F)
 #define WIRE_FIELDS_keepalive_reply(F)
@@ -317,6 +320,8 @@ enum {
     F(u32, next, 0, "index to go on with; 0: that was all")
 #define WIRE_FIELDS_server_list(F)
 #define WIRE_FIELDS_server_list_reply(F) F(list_server_state, servers, 1024, "")
+#define WIRE_FIELDS_session_end(F)
+#define WIRE_FIELDS_session_end_reply(F)
 
 /* ---- client (or chunkserver) to chunkserver --------------------------------------------------------------------- */
 
@@ -330,6 +335,7 @@ enum {
     F(u64, chunk_id, 0, "")                                                                                          \
     F(u32, version, 0, "")                                                                                           \
     F(u8, absent_ok, 0, "1: zeros if there is no such chunk")                                                        \
+    F(u8, verify, 0, "1: the server checks the blocks itself first: a reader saw a mismatch and asks again")         \
     F(u32, offset, 0, "multiple of the block size")                                                                  \
     F(u32, length, 0, "likewise, at least one block")                                                                \
     F(bytes, ticket, 128, "reserved")

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "master/client_hello.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "common/check.h"
+#include "common/log.h"
+
+static uint64_t random_id(void)
+{
+    uint64_t id = 0;
+    while (id == 0)
+        CHECK(getrandom(&id, sizeof id, 0) == sizeof id);
+    return id;
+}
+
+static uint16_t open_session(struct master *master, const struct wire_hello *hello, session_id *session)
+{
+    const struct sessions *sessions = &master->core.sessions;
+    union wire_any record = {
+        .j_session = {.session = random_id(), .exclusive = hello->exclusive != 0, .node = hello->node}};
+    if (sessions->exclusive_count || (hello->exclusive && sessions->table.count))
+        return WIRE_EXCLUSIVE;
+    if (sessions->table.count >= SESSIONS_LIMIT)
+        return WIRE_BUSY;
+    uint16_t status = core_decide(&master->core, WIRE_TYPE_j_session, &record, master->now.wall_ns);
+    *session = record.j_session.session;
+    if (status == WIRE_OK)
+        log_info("session %016llx of %.*s begins%s", (unsigned long long)*session, (int)hello->node.length,
+                 (const char *)hello->node.data, hello->exclusive ? ", exclusive" : "");
+    return status;
+}
+
+static uint16_t check_hello(struct master *master, const struct wire_hello *hello, session_id *session)
+{
+    if (hello->protocol != WIRE_PROTOCOL)
+        return WIRE_WRONG_PROTOCOL;
+    if (hello->cluster && hello->cluster != master->core.cluster)
+        return WIRE_WRONG_CLUSTER;
+    *session = 0;
+    if (hello->role == WIRE_ROLE_ADMIN)
+        return WIRE_OK;
+    if (hello->role != WIRE_ROLE_CLIENT || hello->slot >= SESSION_SLOTS_LIMIT)
+        return WIRE_BAD_MESSAGE;
+    if (hello->session == 0)
+        return open_session(master, hello, session);
+    *session = hello->session;
+    return sessions_find(&master->core.sessions, hello->session) ? WIRE_OK : WIRE_NO_SESSION;
+}
+
+uint16_t client_hello_answer(struct master *master, const struct wire_hello *hello, struct wire_hello_reply *reply,
+                             session_id *session)
+{
+    uint16_t status = check_hello(master, hello, session);
+    if (status != WIRE_OK) {
+        log_warning("%.*s is refused: %s", (int)hello->node.length, (const char *)hello->node.data,
+                    wire_status_text(status));
+        return status;
+    }
+    struct session *found = sessions_find(&master->core.sessions, *session);
+    if (found)
+        found->last_heard_ns = master->now.mono_ns;
+    *reply = (struct wire_hello_reply){
+        .cluster = master->core.cluster,
+        .session = *session,
+        .chunk_bytes = master->core.chunk_bytes,
+        .block_bytes = WIRE_BLOCK_BYTES,
+        .session_timeout_ms = master->session_timeout_ms,
+        .journal = wire_text(master_sync_name(master)),
+    };
+    return WIRE_OK;
+}
+
+void client_hello_end_silent(struct master *master)
+{
+    struct id_walk walk;
+    const struct id_table *table = &master->core.sessions.table;
+    for (struct id_node *node = id_table_first(table, &walk); node; node = id_table_next(table, &walk)) {
+        const struct session *session = (struct session *)node;
+        union wire_any record = {.j_session_end = {.session = node->id}};
+        if (master->now.mono_ns - session->last_heard_ns <= master->session_timeout_ms * NS_PER_MS)
+            continue;
+        log_warning("session %016llx of %s was silent for too long and ends", (unsigned long long)node->id,
+                    session->name);
+        CHECK(core_decide(&master->core, WIRE_TYPE_j_session_end, &record, master->now.wall_ns) == WIRE_OK);
+    }
+}

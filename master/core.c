@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "master/core.h"
+
+#include <string.h>
+
+#include "common/check.h"
+#include "master/chunk_ops.h"
+#include "master/core_apply.h"
+
+void core_init(struct core *core, uint64_t cluster, uint32_t chunk_bytes, int64_t time_ns)
+{
+    *core = (struct core){.cluster = cluster, .chunk_bytes = chunk_bytes};
+    namespace_init(&core->names, time_ns);
+    chunk_table_init(&core->chunks);
+}
+
+void core_fini(struct core *core)
+{
+    chunk_ops_fini(core);
+    sessions_fini(&core->sessions);
+    chunk_table_fini(&core->chunks);
+    namespace_fini(&core->names);
+    servers_fini(&core->servers);
+}
+
+uint64_t core_size_limit(const struct core *core)
+{
+    return (uint64_t)core->chunk_bytes * (UINT32_MAX - 1);
+}
+
+/* ---- dispatch ---- */
+
+#define APPLY_query(name)
+#define APPLY_derived(name)
+#define APPLY_change(name)                                                                                           \
+    case WIRE_TYPE_##name: {                                                                                         \
+        struct wire_##name##_reply answer;                                                                           \
+        memset(&answer, 0, sizeof answer);                                                                           \
+        uint16_t status = core_apply_##name(core, change, &change->value->name, &answer);                            \
+        if (status == WIRE_OK)                                                                                       \
+            wire_put_##name##_reply(reply, &answer);                                                                 \
+        return status;                                                                                               \
+    }
+#define APPLY_ROW(name, number, class, payload, reply_payload, meaning) APPLY_##class(name)
+#define APPLY_JOURNAL_ROW(name, number, meaning)                                                                     \
+    case WIRE_TYPE_##name:                                                                                           \
+        return core_apply_##name(core, change, &change->value->name);
+
+static uint16_t dispatch(struct core *core, const struct core_change *change, struct wire_out *reply)
+{
+    switch (change->type) {
+        WIRE_MASTER_MESSAGES(APPLY_ROW)
+        WIRE_JOURNAL_RECORDS(APPLY_JOURNAL_ROW)
+    }
+    return WIRE_BAD_MESSAGE;
+}
+
+static bool is_journal_only(uint16_t type)
+{
+    return type >= WIRE_TYPE_j_session;
+}
+
+uint16_t core_apply(struct core *core, const struct core_change *change, struct wire_out *reply)
+{
+    size_t before = reply->used;
+    bool of_slot = change->session && !is_journal_only(change->type);
+    if (of_slot && (!sessions_find(&core->sessions, change->session) || change->slot >= SESSION_SLOTS_LIMIT))
+        return WIRE_NO_SESSION;
+    uint16_t status = dispatch(core, change, reply);
+    if (status != WIRE_OK)
+        return status;
+    CHECK(!reply->failed);
+    if (of_slot) {
+        struct session *session = sessions_find(&core->sessions, change->session);
+        slot_save(session_slot(session, change->slot), change->type, change->sequence, reply->data + before,
+                  reply->used - before);
+    }
+    if (core->record)
+        core->record(core->record_context, change);
+    return WIRE_OK;
+}
+
+uint16_t core_decide(struct core *core, uint16_t type, const union wire_any *value, int64_t time_ns)
+{
+    uint8_t body[8192];
+    struct wire_out out = wire_out_on(body, sizeof body), reply = wire_out_on(NULL, 0);
+    CHECK(wire_put_any(type, &out, value) == 0);
+    struct core_change change = {
+        .type = type, .time_ns = time_ns, .value = value, .body = body, .body_bytes = (uint32_t)out.used};
+    return core_apply(core, &change, &reply);
+}
+
+/* ---- what several changes do ---- */
+
+void core_free_chunk(struct core *core, struct chunk *chunk)
+{
+    const struct chunk_copy *copies = chunk_copies(chunk);
+    while (chunk->activity && chunk->activity->leases)
+        lease_drop(chunk->activity->leases);
+    chunk_ops_cancel(core, chunk);
+    for (uint8_t i = 0; i < chunk->copy_count; i++) {
+        struct server *server = servers_find(&core->servers, copies[i].server);
+        if (server && (server->connected || server->registering))
+            (void)server_queue(server, (struct server_command){.action = WIRE_ACTION_DELETE, .chunk = chunk->node.id});
+    }
+    inode_remove_chunk(chunk->owner, chunk);
+    chunk_table_remove(&core->chunks, chunk);
+    core->wake = true;
+}
+
+/* From the last one, so that nothing moves in the array. */
+static void free_chunks_from(struct core *core, struct inode *inode, uint32_t position)
+{
+    while (inode->file.chunk_count > position)
+        core_free_chunk(core, inode_chunks(inode)[inode->file.chunk_count - 1]);
+}
+
+void core_let_go(struct core *core, struct inode *inode)
+{
+    if (inode->nlink || inode->opens)
+        return;
+    if (inode_is_file(inode)) {
+        free_chunks_from(core, inode, 0);
+        session_id holder = sessions_append_holder(&core->sessions, inode->node.id);
+        if (holder)
+            (void)sessions_append_give(&core->sessions, inode->node.id, holder);
+    }
+    namespace_free(&core->names, inode);
+}
+
+void core_cut(struct core *core, struct inode *inode, uint64_t size)
+{
+    if (size < inode->size) {
+        uint64_t whole = size / core->chunk_bytes;
+        uint32_t keep = (uint32_t)(size % core->chunk_bytes);
+        CHECK(whole < UINT32_MAX);
+        uint32_t index = (uint32_t)whole;
+        inode->size_epoch++;
+        free_chunks_from(core, inode, inode_chunk_position(inode, keep ? index + 1 : index));
+        struct chunk *last = keep ? inode_find_chunk(inode, index) : NULL;
+        if (last && (!(last->bits & CHUNK_MAYBE_ABSENT) || chunk_is_leased(last) || chunk_is_unsettled(last)))
+            chunk_table_unsettle(&core->chunks, last, keep);
+    }
+    inode->size = size;
+}
+
+/* With the last lease gone, nothing written may be left above the length. */
+static void clear_tail(struct core *core, struct chunk *chunk)
+{
+    uint64_t start = (uint64_t)chunk->index * core->chunk_bytes, size = chunk->owner->size;
+    bool dirty = chunk->bits & CHUNK_DIRTY;
+    chunk->bits &= (uint8_t)~CHUNK_DIRTY;
+    if (start >= size) {
+        core_free_chunk(core, chunk);
+        return;
+    }
+    if (dirty)
+        chunk_table_unsettle(&core->chunks, chunk,
+                             size - start < core->chunk_bytes ? (uint32_t)(size - start) : WIRE_KEEP_ALL);
+    chunk_rest(chunk);
+}
+
+void core_end_lease(struct core *core, struct lease *lease, bool clean)
+{
+    struct chunk *chunk = lease->chunk;
+    lease_drop(lease);
+    if (!clean)
+        chunk->bits |= CHUNK_DIRTY;
+    if (!chunk_is_leased(chunk))
+        clear_tail(core, chunk);
+}

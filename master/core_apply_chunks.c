@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Changes of chunks, decided elsewhere: leases, versions, copies; and the servers that hold them.
+ */
+#include "common/check.h"
+#include "master/core_apply.h"
+
+/* The ids in a list; their number, or -1 if one is not a server's or comes twice. */
+static int read_servers(const struct core *core, struct wire_list list, uint16_t ids[WIRE_COPIES_LIMIT])
+{
+    struct wire_server server;
+    int count = 0;
+    while (wire_next_server(&list, &server)) {
+        if (!servers_find(&core->servers, server.id))
+            return -1;
+        for (int i = 0; i < count; i++)
+            if (ids[i] == server.id)
+                return -1;
+        ids[count++] = (uint16_t)server.id;
+    }
+    return count;
+}
+
+uint16_t core_apply_j_lease(struct core *core, const struct core_change *change, const struct wire_j_lease *record)
+{
+    struct inode *inode = namespace_find(&core->names, record->ino);
+    struct session *session = sessions_find(&core->sessions, record->session);
+    uint16_t ids[WIRE_COPIES_LIMIT];
+    int count = read_servers(core, record->servers, ids);
+    (void)change;
+    if (!inode || !session)
+        return inode ? WIRE_NO_SESSION : WIRE_STALE;
+    if (!inode_is_file(inode) || count < 0)
+        return WIRE_INVALID;
+    struct chunk *chunk = inode_find_chunk(inode, record->index);
+    if (chunk ? count > 0 || chunk->node.id != record->chunk_id || chunk->version != record->version
+              : count == 0 || record->chunk_id < core->chunks.next_id)
+        return WIRE_INVALID;
+    if (!chunk) {
+        chunk = chunk_table_add(&core->chunks, record->chunk_id);
+        chunk->version = record->version;
+        chunk->index = record->index;
+        chunk->bits = CHUNK_MAYBE_ABSENT;
+        chunk_set_copies(chunk, ids, (uint8_t)count);
+        inode_add_chunk(inode, chunk);
+    }
+    if (!session_find_lease(session, chunk))
+        session_add_lease(session, chunk);
+    return WIRE_OK;
+}
+
+uint16_t core_apply_j_version(struct core *core, const struct core_change *change, const struct wire_j_version *record)
+{
+    struct chunk *chunk = chunk_table_find(&core->chunks, record->chunk_id);
+    (void)change;
+    if (!chunk || record->version <= chunk->version)
+        return WIRE_INVALID;
+    chunk_table_unsettle(&core->chunks, chunk, record->keep_bytes);
+    chunk->version = record->version;
+    return WIRE_OK;
+}
+
+/* A version above the known one is a chunkserver's: it knows more than a journal that lost its end. What was to be cut stays to be cut. */
+uint16_t core_apply_j_copies(struct core *core, const struct core_change *change, const struct wire_j_copies *record)
+{
+    struct chunk *chunk = chunk_table_find(&core->chunks, record->chunk_id);
+    uint16_t ids[WIRE_COPIES_LIMIT];
+    int count = read_servers(core, record->servers, ids);
+    (void)change;
+    if (!chunk || record->version < chunk->version || count < 1)
+        return WIRE_INVALID;
+    bool same = chunk->version == record->version;
+    chunk->version = record->version;
+    chunk_set_copies(chunk, ids, (uint8_t)count);
+    struct chunk_copy *copies = chunk_copies(chunk);
+    for (int i = 0; i < count; i++)
+        copies[i].bits = COPY_REPORTED;
+    chunk->bits &= (uint8_t)~CHUNK_MAYBE_ABSENT;
+    if (same && chunk_is_unsettled(chunk))
+        chunk_table_settle(&core->chunks, chunk);
+    else if (chunk_is_unsettled(chunk))
+        chunk->activity->oldest_version = record->version;
+    core->wake = true;
+    return WIRE_OK;
+}
+
+uint16_t core_apply_j_server(struct core *core, const struct core_change *change, const struct wire_j_server *record)
+{
+    (void)change;
+    if (core->servers.count >= SERVERS_LIMIT || record->server_id != core->servers.count + 1 ||
+        servers_find_node(&core->servers, record->node))
+        return WIRE_INVALID;
+    (void)servers_add(&core->servers, record->node);
+    return WIRE_OK;
+}
+
+uint16_t core_apply_j_epoch(struct core *core, const struct core_change *change, const struct wire_j_epoch *record)
+{
+    (void)change;
+    if (record->epoch <= core->epoch)
+        return WIRE_INVALID;
+    core->epoch = record->epoch;
+    /* The journal may have lost its last second: no number that was given in it is given again. */
+    chunk_table_skip_ids(&core->chunks);
+    core->names.next_ino += UINT64_C(1) << 20;
+    return WIRE_OK;
+}
