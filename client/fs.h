@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The file system as functions: what the kernel asks for through FUSE, usable without it. Inodes are numbers (1 is the root),
+ * names are texts, attributes and changes of them are the wire's own structures. Permissions are not checked here: under
+ * FUSE the kernel does that.
+ *
+ * Any thread may call any function (mount first, unmount last); all block while the cluster answers, and go on trying while
+ * it does not, until the retry limit. Every function returns 0, or a count where it says so, else a negative errno: what POSIX
+ * says, and -EIO: the cluster did not answer in time, or no good copy is left; -EINTR: see retry.h.
+ */
+#ifndef CALF_FS_H
+#define CALF_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/units.h"
+#include "common/wire.h"
+
+struct fs;
+struct fs_handle; /* an open file */
+struct fs_dir;    /* an open directory */
+
+struct fs_options {
+    struct address master;
+    bool exclusive;   /* ask to be the only writing session */
+    int64_t retry_ns; /* how long an operation tries */
+    const char *node; /* this client's name, for people; copied */
+};
+
+/* Who makes a file. */
+struct fs_owner {
+    uint32_t uid, gid;
+};
+
+#define FS_RESULT __attribute__((warn_unused_result))
+
+/* Blocks until the master answers, however long that is; see master_session_create for its errors. */
+int fs_mount(const struct fs_options *options, struct fs **fs) FS_RESULT;
+
+/* Publishes what is to be published, gives everything back, frees. Handles may still be open; none may be used. */
+void fs_unmount(struct fs *fs);
+
+/* ---- names (fs_names.c) ---- */
+
+int fs_lookup(struct fs *fs, uint64_t parent, const char *name, struct wire_attr *attr) FS_RESULT;
+/* mode: type and permission bits, umask applied. Directories, too. */
+int fs_mknod(struct fs *fs, uint64_t parent, const char *name, uint32_t mode, uint32_t rdev, struct fs_owner owner,
+             struct wire_attr *attr) FS_RESULT;
+int fs_symlink(struct fs *fs, uint64_t parent, const char *name, const char *target, struct fs_owner owner,
+               struct wire_attr *attr) FS_RESULT;
+int fs_readlink(struct fs *fs, uint64_t ino, char target[WIRE_TARGET_LIMIT + 1]) FS_RESULT;
+int fs_link(struct fs *fs, uint64_t ino, uint64_t parent, const char *name, struct wire_attr *attr) FS_RESULT;
+int fs_unlink(struct fs *fs, uint64_t parent, const char *name) FS_RESULT;
+int fs_rmdir(struct fs *fs, uint64_t parent, const char *name) FS_RESULT;
+/* flags as of renameat2(2). */
+int fs_rename(struct fs *fs, uint64_t parent, const char *name, uint64_t new_parent, const char *new_name,
+              uint32_t flags) FS_RESULT;
+
+/* ---- attributes (fs_attrs.c) ---- */
+
+int fs_getattr(struct fs *fs, uint64_t ino, struct wire_attr *attr) FS_RESULT;
+/* change->ino, ->valid and what valid names; WIRE_SET_SIZE is truncate(2). */
+int fs_setattr(struct fs *fs, const struct wire_setattr *change, struct wire_attr *attr) FS_RESULT;
+int fs_statfs(struct fs *fs, struct wire_statfs_reply *space) FS_RESULT;
+
+/* As getxattr(2) and listxattr(2): the size if room is 0; -ERANGE if it does not fit. user.calf.* attributes that are not
+ * stored: see virtual_xattrs.h. */
+int64_t fs_getxattr(struct fs *fs, uint64_t ino, const char *name, void *value, size_t room) FS_RESULT;
+int64_t fs_listxattr(struct fs *fs, uint64_t ino, char *names, size_t room) FS_RESULT;
+int fs_setxattr(struct fs *fs, uint64_t ino, const char *name, const void *value, size_t bytes, uint32_t flags) FS_RESULT;
+int fs_removexattr(struct fs *fs, uint64_t ino, const char *name) FS_RESULT;
+
+/* ---- directories (fs_dirs.c) ---- */
+
+struct fs_entry {
+    uint64_t cookie;        /* ask for what follows this entry with it */
+    const char *name;       /* in the directory handle, until its next use */
+    struct wire_attr attr;  /* of "." and "..": only ino and mode */
+};
+
+int fs_opendir(struct fs *fs, uint64_t ino, struct fs_dir **dir) FS_RESULT;
+/* 1: the entry after `cookie` (0: the first, "."); 0: there is none. One thread at a time uses a handle. */
+int fs_readdir(struct fs *fs, struct fs_dir *dir, uint64_t cookie, struct fs_entry *entry) FS_RESULT;
+void fs_releasedir(struct fs_dir *dir);
+
+/* ---- files (fs_io.c) ---- */
+
+/* flags: bits of enum wire_open_bits. The handle is given back by fs_release. */
+int fs_create(struct fs *fs, uint64_t parent, const char *name, uint32_t mode, uint32_t flags, struct fs_owner owner,
+              struct wire_attr *attr, struct fs_handle **handle) FS_RESULT;
+
+/* *content_known, if not NULL: true if nobody but this client has changed the file since this client opened it last. */
+int fs_open(struct fs *fs, uint64_t ino, uint32_t flags, struct fs_handle **handle, bool *content_known) FS_RESULT;
+
+/* At most WIRE_IO_LIMIT bytes. Returns how many, 0 at the end, in this thread's own buffer, valid until its next read. */
+int fs_read(struct fs *fs, struct fs_handle *handle, uint64_t offset, size_t bytes, const uint8_t **data) FS_RESULT;
+
+/* Returns how many bytes every copy has; fewer than asked for only if an error came after some. Reports an earlier error
+ * of a delayed publication, once. */
+int64_t fs_write(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes) FS_RESULT;
+
+/* The same at the end of the file, whoever writes there; *at is where it went. */
+int64_t fs_append(struct fs *fs, struct fs_handle *handle, const void *data, size_t bytes, uint64_t *at) FS_RESULT;
+
+/* The caller's own cache of the file's content is not to be relied on: the next open says *content_known false. */
+void fs_forget_content(struct fs *fs, struct fs_handle *handle);
+
+/* At a close(2): others see what was written. */
+int fs_flush(struct fs *fs, struct fs_handle *handle) FS_RESULT;
+int fs_fsync(struct fs *fs, struct fs_handle *handle) FS_RESULT;
+
+/* mode as of fallocate(2): 0, KEEP_SIZE, PUNCH_HOLE | KEEP_SIZE, ZERO_RANGE with or without KEEP_SIZE; else -EOPNOTSUPP.
+ * Space is not set aside. */
+int fs_fallocate(struct fs *fs, struct fs_handle *handle, int mode, uint64_t offset, uint64_t bytes) FS_RESULT;
+
+/* Frees the handle, also when the cluster does not answer. */
+void fs_release(struct fs *fs, struct fs_handle *handle);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "client/fs_calls.h"
+#include "client/fs_state.h"
+#include "client/publisher.h"
+#include "client/virtual_xattrs.h"
+#include "common/scope.h"
+
+/* Asked by the kernel before every write, to know whether there are capabilities to take away. */
+#define CAPABILITY "security.capability"
+
+int fs_getattr(struct fs *fs, uint64_t ino, struct wire_attr *attr)
+{
+    union wire_any request = {.getattr = {.ino = ino}};
+    int rc = fs_calls_attr(fs, WIRE_TYPE_getattr, &request, attr);
+    if (rc < 0)
+        return rc;
+    struct open_file *file = open_files_find(fs->files, ino);
+    if (file) {
+        open_file_learn(file, attr);
+        *attr = open_file_attr(file);
+        open_files_put(file);
+    }
+    return 0;
+}
+
+/* A new length: what was written before it comes before it at the master, too, and no write is under way meanwhile. */
+static int set_size(struct fs *fs, const union wire_any *request, struct open_file *file, struct wire_attr *attr)
+{
+    open_file_enter_generation(file, master_session_generation(fs->session));
+    (void)pthread_rwlock_wrlock(&file->cut);
+    int rc = publisher_publish(fs, file, PUBLISHER_LEASES);
+    if (rc == 0)
+        rc = fs_calls_attr(fs, WIRE_TYPE_setattr, request, attr);
+    if (rc == 0)
+        open_file_learn(file, attr);
+    (void)pthread_rwlock_unlock(&file->cut);
+    return rc;
+}
+
+int fs_setattr(struct fs *fs, const struct wire_setattr *change, struct wire_attr *attr)
+{
+    union wire_any request = {.setattr = *change};
+    bool cuts = change->valid & WIRE_SET_SIZE;
+    struct open_file *file = cuts ? open_files_get(fs->files, change->ino) : open_files_find(fs->files, change->ino);
+    int rc;
+    if (cuts) {
+        rc = set_size(fs, &request, file, attr);
+    } else {
+        /* A time set now must not give way to that of a write before it. */
+        rc = file ? publisher_publish(fs, file, 0) : 0;
+        if (rc == 0)
+            rc = fs_calls_attr(fs, WIRE_TYPE_setattr, &request, attr);
+        if (rc == 0 && file)
+            open_file_learn(file, attr);
+    }
+    if (rc == 0) {
+        content_stamps_own_change(fs->stamps, change->ino, attr->change);
+        if (file)
+            *attr = open_file_attr(file);
+    }
+    if (file)
+        open_files_put(file);
+    return rc;
+}
+
+int fs_statfs(struct fs *fs, struct wire_statfs_reply *space)
+{
+    struct master_call call;
+    union wire_any request = {.getattr = {0}}; /* the message has no fields */
+    int rc = fs_calls_make(fs, WIRE_TYPE_statfs, &request, &call);
+    if (rc < 0)
+        return rc;
+    *space = call.reply.statfs_reply;
+    master_session_finish(fs->session, &call);
+    return 0;
+}
+
+/* ---- extended attributes ---- */
+
+/* Access control lists are not kept; neither is anything else of the system's own. */
+static bool is_system(const char *name)
+{
+    return strncmp(name, "system.", 7) == 0;
+}
+
+static int64_t hand_over(struct wire_bytes from, void *into, size_t room)
+{
+    if (room == 0)
+        return from.length;
+    if (from.length > room)
+        return -ERANGE;
+    memcpy(into, from.data, from.length);
+    return from.length;
+}
+
+/* True if an open file is known to have no capabilities in its present state. */
+static bool is_plain(struct open_file *file)
+{
+    SCOPE_UNLOCK(&file->lock);
+    return file->plain_change != 0 && file->plain_change == file->attr.change;
+}
+
+static int64_t get_stored(struct fs *fs, uint64_t ino, const char *name, void *value, size_t room)
+{
+    struct master_call call;
+    union wire_any request = {.getxattr = {.ino = ino}};
+    int rc = fs_calls_name(name, &request.getxattr.name);
+    if (rc == 0)
+        rc = fs_calls_make(fs, WIRE_TYPE_getxattr, &request, &call);
+    if (rc < 0)
+        return rc;
+    int64_t bytes = hand_over(call.reply.getxattr_reply.value, value, room);
+    master_session_finish(fs->session, &call);
+    return bytes;
+}
+
+static int64_t get_capability(struct fs *fs, uint64_t ino, void *value, size_t room)
+{
+    struct open_file *file = open_files_find(fs->files, ino);
+    if (!file)
+        return get_stored(fs, ino, CAPABILITY, value, room);
+    if (is_plain(file)) {
+        open_files_put(file);
+        return -ENODATA;
+    }
+    uint64_t change = open_file_attr(file).change;
+    int64_t bytes = get_stored(fs, ino, CAPABILITY, value, room);
+    if (bytes == -ENODATA) {
+        SCOPE_UNLOCK(&file->lock);
+        file->plain_change = change;
+    }
+    open_files_put(file);
+    return bytes;
+}
+
+int64_t fs_getxattr(struct fs *fs, uint64_t ino, const char *name, void *value, size_t room)
+{
+    if (is_system(name))
+        return -EOPNOTSUPP;
+    if (strcmp(name, CAPABILITY) == 0)
+        return get_capability(fs, ino, value, room);
+    if (!virtual_xattrs_has(name))
+        return get_stored(fs, ino, name, value, room);
+    char *text = NULL;
+    size_t bytes = 0;
+    int rc = virtual_xattrs_get(fs, ino, name, &text, &bytes);
+    if (rc < 0)
+        return rc;
+    int64_t result = bytes > WIRE_XATTR_LIMIT ? -E2BIG : hand_over(wire_bytes_of(text, bytes), value, room);
+    free(text);
+    return result;
+}
+
+int64_t fs_listxattr(struct fs *fs, uint64_t ino, char *names, size_t room)
+{
+    struct master_call call;
+    union wire_any request = {.listxattr = {.ino = ino}};
+    int rc = fs_calls_make(fs, WIRE_TYPE_listxattr, &request, &call);
+    if (rc < 0)
+        return rc;
+    int64_t bytes = hand_over(call.reply.listxattr_reply.names, names, room);
+    master_session_finish(fs->session, &call);
+    return bytes;
+}
+
+/* Attributes count as a change of the file, which open files have to know of before the next write asks. */
+static void forget_plain(struct fs *fs, uint64_t ino)
+{
+    struct open_file *file = open_files_find(fs->files, ino);
+    if (!file)
+        return;
+    {
+        SCOPE_UNLOCK(&file->lock);
+        file->plain_change = 0;
+    }
+    open_files_put(file);
+}
+
+int fs_setxattr(struct fs *fs, uint64_t ino, const char *name, const void *value, size_t bytes, uint32_t flags)
+{
+    if (is_system(name))
+        return -EOPNOTSUPP;
+    if (virtual_xattrs_has(name))
+        return virtual_xattrs_set(fs, ino, name, value, bytes);
+    if (bytes > WIRE_XATTR_LIMIT)
+        return -E2BIG;
+    union wire_any request = {.setxattr = {.ino = ino, .value = wire_bytes_of(value, bytes), .flags = flags}};
+    int rc = fs_calls_name(name, &request.setxattr.name);
+    if (rc == 0)
+        rc = fs_calls_plain(fs, WIRE_TYPE_setxattr, &request);
+    forget_plain(fs, ino);
+    return rc;
+}
+
+int fs_removexattr(struct fs *fs, uint64_t ino, const char *name)
+{
+    if (is_system(name))
+        return -EOPNOTSUPP;
+    if (virtual_xattrs_has(name))
+        return -ENODATA;
+    union wire_any request = {.removexattr = {.ino = ino}};
+    int rc = fs_calls_name(name, &request.removexattr.name);
+    return rc < 0 ? rc : fs_calls_plain(fs, WIRE_TYPE_removexattr, &request);
+}

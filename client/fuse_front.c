@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/fuse_front.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "client/fuse_reply.h"
+#include "client/retry.h"
+#include "common/check.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/scope.h"
+
+enum {
+    /* Requests that may be under way at once; the rest waits in the kernel. Some may wait long, for a server that is away. */
+    WORKERS_LIMIT = 256,
+    WORKERS_IDLE = 16,
+    BACKGROUND_LIMIT = 64, /* read-ahead and asynchronous direct requests */
+    READ_AHEAD_KIB = 1024,
+    OPTIONS_BYTES = 512,
+};
+
+/* How long the kernel may use names and attributes unasked. Other mounts may change them at any time, and close-to-open
+ * lets nobody see them late; an exclusive mount has no others. */
+#define SHARED_TIMEOUT_S 0.0
+#define EXCLUSIVE_TIMEOUT_S 60.0
+
+struct front {
+    struct fuse_mount mount;
+    const struct fuse_front_options *options;
+    struct fuse_session *session;
+    pthread_t loop_thread, signal_thread, ready_thread;
+    atomic_bool done;
+};
+
+static void on_init(void *userdata, struct fuse_conn_info *conn)
+{
+    const struct fuse_mount *mount = userdata;
+    conn->max_write = WIRE_IO_LIMIT;
+    conn->max_read = WIRE_IO_LIMIT; /* the same as in the mount options */
+    conn->max_background = BACKGROUND_LIMIT;
+    conn->congestion_threshold = BACKGROUND_LIMIT * 3 / 4;
+    conn->want |= conn->capable & FUSE_CAP_ATOMIC_O_TRUNC;
+    /* Data goes through memory here, a pipe would only be one more hand-over. */
+    conn->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
+    /* Whether cached pages are still right is decided at open; asking at every read would cost a request each. */
+    conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
+    if (mount->exclusive)
+        conn->want |= conn->capable & FUSE_CAP_WRITEBACK_CACHE;
+    else
+        conn->want &= ~(unsigned)FUSE_CAP_WRITEBACK_CACHE;
+}
+
+/* ---- beside the loop ---- */
+
+/* The kernel offers 128 KiB at first, and sysfs is the only place to raise it. Read-only in most containers. */
+static void raise_read_ahead(dev_t device)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", major(device), minor(device));
+    SCOPE_FCLOSE FILE *file = fopen(path, "we");
+    if (!file || fprintf(file, "%d", READ_AHEAD_KIB) < 0 || fflush(file) != 0)
+        log_info("the kernel's read-ahead stays as it is: cannot write %s", path);
+}
+
+static void *announce(void *argument)
+{
+    struct front *front = argument;
+    struct stat st;
+    if (stat(front->options->mountpoint, &st) == 0 && !atomic_load(&front->done)) {
+        raise_read_ahead(st.st_dev);
+        front->options->ready(front->options->argument);
+    }
+    return NULL;
+}
+
+static sigset_t ending_signals(void)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
+    return set;
+}
+
+void fuse_front_block_signals(void)
+{
+    sigset_t set = ending_signals();
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+/* Waits for a signal to end, lets waiting retries go, and pokes the loop's thread until it has noticed: it looks
+ * at its flag only when something wakes it. */
+static void *wait_for_signal(void *argument)
+{
+    struct front *front = argument;
+    sigset_t set = ending_signals();
+    int number;
+    (void)sigwait(&set, &number);
+    if (!atomic_load(&front->done)) {
+        log_info("ending (signal %d)", number);
+        retry_stop_all();
+        fuse_session_exit(front->session);
+    }
+    while (!atomic_load(&front->done)) {
+        (void)pthread_kill(front->loop_thread, SIGUSR1);
+        clock_sleep_ns(20 * NS_PER_MS);
+    }
+    return NULL;
+}
+
+static int start_threads(struct front *front)
+{
+    struct sigaction poke = {.sa_handler = do_nothing}; /* without SA_RESTART */
+    (void)sigaction(SIGUSR1, &poke, NULL);
+    front->loop_thread = pthread_self();
+    CHECK(pthread_create(&front->signal_thread, NULL, wait_for_signal, front) == 0);
+    CHECK(pthread_create(&front->ready_thread, NULL, announce, front) == 0);
+    return 0;
+}
+
+/* ---- the mount ---- */
+
+static struct fuse_session *make_session(struct front *front)
+{
+    struct fuse_lowlevel_ops ops = {.init = on_init};
+    char text[OPTIONS_BYTES];
+    fuse_names_fill(&ops);
+    fuse_attrs_fill(&ops);
+    fuse_files_fill(&ops);
+    fuse_dirs_fill(&ops);
+    int n = snprintf(text, sizeof text, "subtype=calf,default_permissions,allow_other,dev,suid,max_read=%d,fsname=%s",
+                     WIRE_IO_LIMIT, front->options->source);
+    if (n < 0 || (size_t)n >= sizeof text)
+        return NULL;
+    char name[] = "calf-mount", o[] = "-o";
+    char *argv[] = {name, o, text, NULL};
+    struct fuse_args args = FUSE_ARGS_INIT(3, argv);
+    struct fuse_session *session = fuse_session_new(&args, &ops, sizeof ops, &front->mount);
+    fuse_opt_free_args(&args);
+    return session;
+}
+
+static int serve(struct front *front)
+{
+    struct fuse_loop_config *config = fuse_loop_cfg_create();
+    CHECK(config);
+    fuse_loop_cfg_set_clone_fd(config, 1);
+    fuse_loop_cfg_set_idle_threads(config, WORKERS_IDLE);
+    fuse_loop_cfg_set_max_threads(config, WORKERS_LIMIT);
+    int rc = start_threads(front);
+    if (rc == 0)
+        rc = fuse_session_loop_mt(front->session, config);
+    fuse_loop_cfg_destroy(config);
+    return rc < 0 ? rc : 0;
+}
+
+static void join_threads(struct front *front)
+{
+    atomic_store(&front->done, true);
+    (void)pthread_kill(front->signal_thread, SIGTERM);
+    (void)pthread_join(front->signal_thread, NULL);
+    (void)pthread_join(front->ready_thread, NULL);
+}
+
+int fuse_front_run(struct fs *fs, const struct fuse_front_options *options)
+{
+    struct front front = {.mount = {.fs = fs,
+                                    .exclusive = options->exclusive,
+                                    .cache_timeout_s = options->exclusive ? EXCLUSIVE_TIMEOUT_S : SHARED_TIMEOUT_S},
+                          .options = options};
+    front.session = make_session(&front);
+    if (!front.session) {
+        log_error("cannot set up FUSE");
+        return -EIO;
+    }
+    if (fuse_session_mount(front.session, options->mountpoint) != 0) {
+        log_error("cannot mount at %s (root and /dev/fuse are needed)", options->mountpoint);
+        fuse_session_destroy(front.session);
+        return -EIO;
+    }
+    int rc = serve(&front);
+    fuse_session_unmount(front.session);
+    join_threads(&front);
+    fuse_session_destroy(front.session);
+    return rc;
+}

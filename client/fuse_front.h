@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The FUSE front: mounts a file system (fs.h) and serves the kernel's requests until it is unmounted or the process gets
+ * SIGTERM, SIGINT or SIGHUP. Mounting is done with mount(2), as root; no helper program is needed.
+ */
+#ifndef CALF_FUSE_FRONT_H
+#define CALF_FUSE_FRONT_H
+
+#include <stdbool.h>
+
+struct fs;
+
+struct fuse_front_options {
+    const char *mountpoint; /* absolute */
+    const char *source;     /* what mount tables show, without commas */
+    bool exclusive;         /* the file system is this mount's alone: the kernel may cache writes */
+    void (*ready)(void *argument); /* called once, by another thread, when the mount answers */
+    void *argument;
+};
+
+/* Blocks SIGTERM, SIGINT and SIGHUP, for all threads made afterwards; fuse_front_run waits for them. Call first in main. */
+void fuse_front_block_signals(void);
+
+/* 0 after a clean end; -EIO and a line on stderr if it cannot be mounted. Blocks. */
+int fuse_front_run(struct fs *fs, const struct fuse_front_options *options) __attribute__((warn_unused_result));
+
+#endif

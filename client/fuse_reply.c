@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/fuse_reply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/retry.h"
+#include "common/clock.h"
+#include "common/scope.h"
+
+/* What stat(2) tells programs to use as a buffer: every write of a default mount is a message, so larger is better. */
+enum { PREFERRED_IO_BYTES = 64 * 1024 };
+
+/* True if a SIGKILL is pending for that thread. Any signal interrupts a request, but writes to files do not end with EINTR for
+ * a signal that is handled. A process of another namespace cannot be looked at and is not let go. */
+static bool is_being_killed(pid_t thread)
+{
+    char path[40], text[4096];
+    (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)thread);
+    SCOPE_CLOSE int fd = thread > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    const char *line = strstr(text, "\nSigPnd:");
+    return line && (strtoull(line + 8, NULL, 16) >> (SIGKILL - 1) & 1);
+}
+
+static bool is_interrupted(void *argument)
+{
+    fuse_req_t req = argument;
+    return fuse_req_interrupted(req) && is_being_killed(fuse_req_ctx(req)->pid);
+}
+
+struct fuse_mount *fuse_reply_begin(fuse_req_t req)
+{
+    retry_set_interrupted(is_interrupted, req);
+    return fuse_req_userdata(req);
+}
+
+void fuse_reply_rc(fuse_req_t req, int rc)
+{
+    (void)fuse_reply_err(req, -rc);
+}
+
+static struct timespec time_of(int64_t ns)
+{
+    int64_t seconds = ns / NS_PER_S, rest = ns % NS_PER_S;
+    if (rest < 0) { /* before 1970 */
+        seconds--;
+        rest += NS_PER_S;
+    }
+    return (struct timespec){.tv_sec = seconds, .tv_nsec = rest};
+}
+
+static void make_stat(const struct wire_attr *attr, struct stat *st)
+{
+    *st = (struct stat){
+        .st_ino = attr->ino,
+        .st_mode = attr->mode,
+        .st_nlink = attr->nlink,
+        .st_uid = attr->uid,
+        .st_gid = attr->gid,
+        .st_rdev = attr->rdev,
+        .st_size = (off_t)attr->size,
+        .st_blocks = (blkcnt_t)((attr->used_bytes + 511) / 512),
+        .st_blksize = PREFERRED_IO_BYTES,
+        .st_atim = time_of(attr->atime),
+        .st_mtim = time_of(attr->mtime),
+        .st_ctim = time_of(attr->ctime),
+    };
+}
+
+void fuse_reply_attr_or(fuse_req_t req, int rc, const struct wire_attr *attr)
+{
+    const struct fuse_mount *mount = fuse_req_userdata(req);
+    struct stat st;
+    if (rc < 0) {
+        fuse_reply_rc(req, rc);
+        return;
+    }
+    make_stat(attr, &st);
+    (void)fuse_reply_attr(req, &st, mount->cache_timeout_s);
+}
+
+void fuse_reply_make_entry(const struct fuse_mount *mount, const struct wire_attr *attr, struct fuse_entry_param *entry)
+{
+    *entry = (struct fuse_entry_param){
+        .ino = attr->ino,
+        .generation = 1, /* inode numbers are never used again */
+        .attr_timeout = mount->cache_timeout_s,
+        .entry_timeout = mount->cache_timeout_s,
+    };
+    make_stat(attr, &entry->attr);
+}
+
+void fuse_reply_entry_or(fuse_req_t req, int rc, const struct wire_attr *attr)
+{
+    struct fuse_entry_param entry;
+    if (rc < 0) {
+        fuse_reply_rc(req, rc);
+        return;
+    }
+    fuse_reply_make_entry(fuse_req_userdata(req), attr, &entry);
+    (void)fuse_reply_entry(req, &entry);
+}
+
+struct fs_owner fuse_reply_owner(fuse_req_t req)
+{
+    const struct fuse_ctx *ctx = fuse_req_ctx(req);
+    return (struct fs_owner){.uid = ctx->uid, .gid = ctx->gid};
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What all handlers of kernel requests share: the mount they belong to, replies, and how long the kernel may believe them. For the
+ * fuse_*.c files only, which are the ones that know libfuse. Each handler runs in a worker thread of libfuse,
+ * blocks as long as its request takes, and replies exactly once.
+ */
+#ifndef CALF_FUSE_REPLY_H
+#define CALF_FUSE_REPLY_H
+
+#include <fuse3/fuse_lowlevel.h>
+
+#include "client/fs.h"
+
+struct fuse_mount {
+    struct fs *fs;
+    bool exclusive;
+    /* Seconds for which the kernel may use names and attributes without asking: none where others may change them. */
+    double cache_timeout_s;
+};
+
+/* First in every handler: the mount; from here on retries notice that the request's process is being killed. */
+struct fuse_mount *fuse_reply_begin(fuse_req_t req);
+
+/* rc: 0 or a negative errno. */
+void fuse_reply_rc(fuse_req_t req, int rc);
+
+/* The attributes if rc is 0, else the error. */
+void fuse_reply_attr_or(fuse_req_t req, int rc, const struct wire_attr *attr);
+void fuse_reply_entry_or(fuse_req_t req, int rc, const struct wire_attr *attr);
+
+void fuse_reply_make_entry(const struct fuse_mount *mount, const struct wire_attr *attr, struct fuse_entry_param *entry);
+
+struct fs_owner fuse_reply_owner(fuse_req_t req);
+
+/* Each file of handlers puts its own into the table. */
+void fuse_names_fill(struct fuse_lowlevel_ops *ops);
+void fuse_attrs_fill(struct fuse_lowlevel_ops *ops);
+void fuse_files_fill(struct fuse_lowlevel_ops *ops);
+void fuse_dirs_fill(struct fuse_lowlevel_ops *ops);
+
+#endif

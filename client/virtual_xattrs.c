@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/virtual_xattrs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/fs_calls.h"
+#include "client/fs_state.h"
+#include "common/check.h"
+#include "common/log.h"
+#include "common/sha256.h"
+#include "common/units.h"
+
+#define PREFIX "user.calf."
+#define COUNTERS PREFIX "counters"
+#define GOAL PREFIX "goal"
+#define CHUNKS PREFIX "chunks"
+
+enum { ROOT = 1 };
+
+bool virtual_xattrs_has(const char *name)
+{
+    return strncmp(name, PREFIX, sizeof PREFIX - 1) == 0;
+}
+
+/* ---- what the cluster served ---- */
+
+static char own_sha256[SHA256_TEXT];
+
+static void hash_own_program(void)
+{
+    int rc = sha256_of_file("/proc/self/exe", own_sha256);
+    if (rc < 0)
+        log_warning("cannot hash this program: %s", strerror(-rc));
+}
+
+struct served {
+    struct wire_counters sum;
+    unsigned servers;
+};
+
+/* The servers that the master knows to be there, with their live counters; one that does not answer counts as of its last
+ * report. */
+static void add_server(struct fs *fs, const struct wire_server_state *state, struct served *served)
+{
+    struct wire_counters live = state->counters;
+    struct chunk_server *server = chunk_connections_server(fs->connections, &state->server);
+    if (!state->connected)
+        return;
+    struct wire_counters asked;
+    if (server && chunk_connections_counters(server, &asked) == 0)
+        live = asked;
+    served->servers++;
+    served->sum.read_bytes += live.read_bytes;
+    served->sum.read_requests += live.read_requests;
+    served->sum.write_bytes += live.write_bytes;
+    served->sum.write_requests += live.write_requests;
+}
+
+static int print_counters(struct fs *fs, uint64_t ino, FILE *out)
+{
+    static pthread_once_t hashed = PTHREAD_ONCE_INIT;
+    struct wire_attr root;
+    struct master_call call;
+    struct served served = {0};
+    union wire_any request = {.getattr = {0}}; /* the message has no fields */
+    if (ino != ROOT)
+        return -ENODATA;
+    int rc = fs_getattr(fs, ROOT, &root);
+    if (rc == 0)
+        rc = fs_calls_make(fs, WIRE_TYPE_server_list, &request, &call);
+    if (rc < 0)
+        return rc;
+    struct wire_server_state state;
+    while (wire_next_server_state(&call.reply.server_list_reply.servers, &state))
+        add_server(fs, &state, &served);
+    master_session_finish(fs->session, &call);
+    (void)pthread_once(&hashed, hash_own_program);
+    fprintf(out,
+            "{\"read_bytes\": %llu, \"read_requests\": %llu, \"write_bytes\": %llu, \"write_requests\": %llu, "
+            "\"servers\": %u, \"write_copies\": %u, \"journal\": \"%s\", \"binary_sha256\": \"%s\", \"client_pid\": %ld}",
+            (unsigned long long)served.sum.read_bytes, (unsigned long long)served.sum.read_requests,
+            (unsigned long long)served.sum.write_bytes, (unsigned long long)served.sum.write_requests, served.servers,
+            root.goal, master_session_welcome(fs->session)->journal, own_sha256, (long)getpid());
+    return 0;
+}
+
+/* ---- copies ---- */
+
+static int print_goal(struct fs *fs, uint64_t ino, FILE *out)
+{
+    struct wire_attr attr;
+    int rc = fs_getattr(fs, ino, &attr);
+    if (rc == 0)
+        fprintf(out, "%u", attr.goal);
+    return rc;
+}
+
+static const char *state_name(uint8_t state)
+{
+    switch (state) {
+    case WIRE_COPY_VALID:
+        return "valid";
+    case WIRE_COPY_AWAY:
+        return "away";
+    case WIRE_COPY_DAMAGED:
+        return "damaged";
+    case WIRE_COPY_PENDING:
+        return "pending";
+    }
+    return "unknown";
+}
+
+/* A host comes from a chunkserver's command line; what would need escaping in JSON is no host. */
+static void print_host(struct wire_bytes host, FILE *out)
+{
+    for (uint32_t i = 0; i < host.length; i++)
+        (void)fputc(isalnum(host.data[i]) || strchr("-._:/[]%", host.data[i]) ? host.data[i] : '?', out);
+}
+
+static void print_copy(const struct wire_chunk_copy *copy, const char *before, FILE *out)
+{
+    fprintf(out, "%s{\"index\": %u, \"id\": %llu, \"version\": %u", before, copy->index, (unsigned long long)copy->chunk_id,
+            copy->version);
+    if (copy->server.id) {
+        fprintf(out, ", \"server\": %u, \"host\": \"", copy->server.id);
+        print_host(copy->server.host, out);
+        fprintf(out, "\", \"port\": %u, \"state\": \"%s\"", copy->server.port, state_name(copy->state));
+    }
+    fputs("}", out);
+}
+
+static int print_chunks(struct fs *fs, uint64_t ino, FILE *out)
+{
+    union wire_any request = {.file_chunks = {.ino = ino}};
+    struct wire_attr attr;
+    const char *before = "";
+    int rc = fs_getattr(fs, ino, &attr);
+    if (rc == 0 && !S_ISREG(attr.mode))
+        rc = -ENODATA;
+    if (rc < 0)
+        return rc;
+    fputs("[", out);
+    do {
+        struct master_call call;
+        rc = fs_calls_make(fs, WIRE_TYPE_file_chunks, &request, &call);
+        if (rc < 0)
+            return rc;
+        struct wire_chunk_copy copy;
+        while (wire_next_chunk_copy(&call.reply.file_chunks_reply.copies, &copy)) {
+            print_copy(&copy, before, out);
+            before = ", ";
+        }
+        uint32_t next = call.reply.file_chunks_reply.next;
+        master_session_finish(fs->session, &call);
+        if (next <= request.file_chunks.first || ftell(out) > WIRE_XATTR_LIMIT)
+            break;
+        request.file_chunks.first = next;
+    } while (true);
+    fputs("]", out);
+    return 0;
+}
+
+/* ---- all of them ---- */
+
+int virtual_xattrs_get(struct fs *fs, uint64_t ino, const char *name, char **text, size_t *bytes)
+{
+    int rc = -ENODATA;
+    FILE *out = check_alloc(open_memstream(text, bytes));
+    if (strcmp(name, COUNTERS) == 0)
+        rc = print_counters(fs, ino, out);
+    else if (strcmp(name, GOAL) == 0)
+        rc = print_goal(fs, ino, out);
+    else if (strcmp(name, CHUNKS) == 0)
+        rc = print_chunks(fs, ino, out);
+    (void)fclose(out);
+    if (rc < 0) {
+        free(*text);
+        *text = NULL;
+    }
+    return rc;
+}
+
+int virtual_xattrs_set(struct fs *fs, uint64_t ino, const char *name, const void *value, size_t bytes)
+{
+    char text[8];
+    uint64_t goal;
+    if (strcmp(name, GOAL) != 0)
+        return -EPERM;
+    if (!wire_copy_text(wire_bytes_of(value, bytes), text, sizeof text) ||
+        units_parse_number(text, 1, WIRE_COPIES_LIMIT, &goal) < 0)
+        return -EINVAL;
+    union wire_any request = {.set_goal = {.ino = ino, .goal = (uint8_t)goal}};
+    return fs_calls_plain(fs, WIRE_TYPE_set_goal, &request);
+}
