@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034
+#
+# What each scenario is made of, and the command line of each part. Sourced by cluster.sh.
+#
+# A scenario is three choices: where the daemons run, where the client runs (host, netns or container), and which
+# network lies between them (loopback, switch, host or bridge). A new scenario is a line in scenario_select and, if it
+# brings a new choice, one case in the function that turns this choice into a command: start_in_*, network_make,
+# part_host, listen_host.
+
+SCENARIOS=(bare bare-net docker-host docker-bridge)
+PROGRAMS=(calf-master calf-chunkserver calf-mount calf)
+IMAGE=
+# Ports of a scenario, from its PORT on: master, control, then ten further the chunkservers.
+PORTS_PER_SCENARIO=100
+# What calf-mount sets by itself on the host.
+READ_AHEAD_KIB=1024
+
+# Sets everything that follows from a scenario's name.
+scenario_select() { # NAME
+    local number
+    case $1 in
+    bare) number=0 DAEMONS=host CLIENT=host NETWORK=loopback ;;
+    bare-net) number=1 DAEMONS=netns CLIENT=netns NETWORK=switch ;;
+    docker-host) number=2 DAEMONS=container CLIENT=container NETWORK=host ;;
+    docker-bridge) number=3 DAEMONS=container CLIENT=container NETWORK=bridge ;;
+    '') usage_error "which scenario? There are: ${SCENARIOS[*]}" ;;
+    *) usage_error "there is no scenario '$1', but: ${SCENARIOS[*]}" ;;
+    esac
+    SCENARIO=$1
+    PORT=$((PORT_BASE + number * PORTS_PER_SCENARIO))
+    HOME_DIR=$STATE/$SCENARIO
+    MOUNT=$HOME_DIR/mnt
+    PREFIX=calf-$SCENARIO
+    # Two clusters of one scenario may stand side by side under two state directories.
+    if [ "$STATE" != "$DEFAULT_STATE" ]; then
+        PREFIX+=-$(printf '%s' "$STATE" | sha256sum | cut -c 1-4)
+    fi
+}
+
+scenario_parts() {
+    local i
+    echo master
+    for ((i = 1; i <= CHUNKSERVERS; i++)); do echo "chunkserver$i"; done
+    echo client
+}
+
+# The host under which the others reach a part.
+part_host() { # PART
+    case $NETWORK in
+    loopback | host) echo 127.0.0.1 ;;
+    switch) netns_address "$1" ;;
+    bridge) echo "$PREFIX-$1" ;;
+    esac
+}
+
+# What a part listens on: its own address and no other. A container's address is not known before it runs; there,
+# "any" is the container's own network.
+listen_host() { # PART
+    case $NETWORK in
+    bridge) echo 0.0.0.0 ;;
+    *) part_host "$1" ;;
+    esac
+}
+
+part_port() { # PART
+    case $1 in
+    master) echo "$PORT" ;;
+    control) echo $((PORT + 1)) ;;
+    chunkserver*) echo $((PORT + 9 + ${1#chunkserver})) ;;
+    esac
+}
+
+# HOST:PORT of a part for the others, or nothing for the client, which listens nowhere.
+part_address() { # PART
+    [ "$1" = client ] || echo "$(part_host "$1"):$(part_port "$1")"
+}
+
+control_address() {
+    echo "$(part_host master):$(part_port control)"
+}
+
+part_directory() { # PART
+    case $1 in
+    master) echo "$HOME_DIR/master" ;;
+    chunkserver*) echo "$HOME_DIR/ram${1#chunkserver}" ;;
+    esac
+}
+
+# Sets COMMAND to the program and arguments of a part: the same in every scenario, but for the addresses.
+part_command() { # PART
+    local directory
+    directory=$(part_directory "$1")
+    case $1 in
+    master)
+        COMMAND=(calf-master --data "$directory" --listen "$(listen_host master):$(part_port master)"
+            --control "$(listen_host master):$(part_port control)" --journal-sync interval)
+        ;;
+    chunkserver*)
+        COMMAND=(calf-chunkserver --store "$directory" --size "$SIZE_BYTES" --master "$(control_address)"
+            --listen "$(listen_host "$1"):$(part_port "$1")" --advertise "$(part_address "$1")")
+        ;;
+    client)
+        COMMAND=(calf-mount --master "$(part_address master)")
+        [ "$EXCLUSIVE" = no ] || COMMAND+=(--exclusive)
+        COMMAND+=("$MOUNT" -f)
+        ;;
+    esac
+}
+
+# Makes the cluster's first state with a master of the host that ends at once. The master that stays is started without
+# --init in every scenario, since Docker starts it again with the very same command line.
+master_make_cluster() {
+    process_start init "$BIN/calf-master" --data "$HOME_DIR/master" --init --listen 127.0.0.1:0 --control 127.0.0.1:0
+    wait_for "the first state of the master" master_has_state
+    processes_end init
+    if [ "$DAEMONS" = container ]; then chown -R "$CONTAINER_USER" "$HOME_DIR/master"; fi
+}
+
+# A snapshot has its name when it is whole. A master that has ended by itself has said why.
+master_has_state() {
+    if compgen -G "$HOME_DIR/master/snapshot.*" | grep -qv '\.tmp$'; then return 0; fi
+    [ -n "$(process_pid init)" ] || { cat "$HOME_DIR/log/init.log" >&2; die "the master could not make its first state"; }
+    return 1
+}
+
+part_place() { # PART; prints host, netns or container
+    if [ "$1" = client ]; then echo "$CLIENT"; else echo "$DAEMONS"; fi
+}
+
+part_start() { # PART
+    part_command "$1"
+    "start_in_$(part_place "$1")" "$1" "${COMMAND[@]}"
+}
+
+start_in_host() { # PART PROGRAM ARGUMENTS...
+    process_start "$1" "$BIN/$2" "${@:3}"
+}
+
+start_in_netns() { # PART PROGRAM ARGUMENTS...
+    local enter
+    mapfile -t enter < <(netns_command "$1")
+    process_start "$1" "${enter[@]}" "$BIN/$2" "${@:3}"
+}
+
+start_in_container() { # PART PROGRAM ARGUMENTS...
+    container_start "$@"
+}
+
+# For containers, as of the last containers_look.
+part_pid() { # PART
+    case $(part_place "$1") in
+    container) echo "${CONTAINER_PIDS[$1]:-}" ;;
+    *) process_pid "$1" ;;
+    esac
+}
+
+# True when a part was started and has ended again (a container that Docker keeps restarting counts, too). For
+# containers, as of the last containers_look.
+part_ended() { # PART
+    case $(part_place "$1") in
+    container) [[ ${CONTAINER_STATES[$1]:-} =~ ^(exited|dead|restarting)$ ]] ;;
+    *) [ -e "$HOME_DIR/procs/$1" ] && [ -z "$(process_pid "$1")" ] ;;
+    esac
+}
+
+# Starts a part that has ended, with the data it had, and waits until it is there again; one that runs is ended first.
+part_restart() { # PART
+    [ "$1" != client ] || ! is_fuse_mount "$MOUNT" || unmount "$MOUNT" || true
+    if [ "$(part_place "$1")" = container ]; then
+        docker_must "restart $PREFIX-$1" restart -t "$GRACE_S" "$PREFIX-$1"
+    else
+        processes_end "$1" || die "$1 cannot be ended"
+        part_start "$1"
+    fi
+    case $1 in
+    master) wait_for "the master to answer" master_answers ;;
+    chunkserver*) wait_for "$CHUNKSERVERS chunkservers to be registered" chunkservers_registered ;;
+    client)
+        wait_for "the mount to answer" mount_answers
+        mount_raise_read_ahead
+        ;;
+    esac
+}
+
+# What a scenario needs before its first part starts.
+network_make() {
+    [ "$NETWORK" != switch ] || netns_make
+    ! scenario_uses_docker || image_make
+    [ "$NETWORK" != bridge ] || docker_network_make
+}
+
+# Runs `calf` where it reaches the master's control address.
+cluster_admin() { # COMMAND...
+    local enter=() control
+    control=$(control_address)
+    case $NETWORK in
+    switch) mapfile -t enter < <(netns_command client) ;;
+    bridge) control=$(container_address master):$(part_port control) ;;
+    esac
+    "${enter[@]}" "$BIN/calf" --master "$control" "$@"
+}
+
+master_answers() {
+    cluster_admin status >/dev/null 2>&1
+}
+
+chunkservers_registered() {
+    [ "$(cluster_admin servers --json 2>/dev/null | grep -o '"online": *true' | wc -l)" -ge "$CHUNKSERVERS" ]
+}
+
+mount_answers() {
+    is_fuse_mount "$MOUNT" && timeout -k 1 5 stat "$MOUNT" >/dev/null 2>&1
+}
+
+is_fuse_mount() { # DIRECTORY
+    awk -v at="$1" '$5 == at { type = $0; sub(/^.* - /, "", type); last = type } END { exit last !~ /^fuse/ }' \
+        /proc/self/mountinfo
+}
+
+# calf-mount raises the kernel's read-ahead for its mount where it may; in a container, sysfs is read-only. Done from
+# here, or sequential reads would differ between deployments for no reason of theirs.
+mount_raise_read_ahead() {
+    local device
+    [ "$CLIENT" = container ] || return 0
+    device=$(mountpoint -d "$MOUNT")
+    echo "$READ_AHEAD_KIB" >"/sys/class/bdi/$device/read_ahead_kb" ||
+        say "the read-ahead of $MOUNT stays as it is: /sys/class/bdi/$device cannot be written"
+}
+
+# Waits until FUNCTION holds. A part that ends meanwhile, or has ended by then, ends the wait, too.
+wait_for() { # WHAT FUNCTION
+    local deadline=$((SECONDS + WAIT_S)) part
+    while :; do
+        containers_look
+        while read -r part; do
+            if part_ended "$part"; then die "$part of $SCENARIO ended while waiting for $1"; fi
+        done < <(scenario_parts)
+        ! "$2" || return 0
+        [ $SECONDS -lt $deadline ] || die "waited $WAIT_S seconds for $1, in vain"
+        sleep 0.1
+    done
+}
+
+# up, down (nothing is there) or broken (something is, but not all of it works); after config_load and containers_look.
+scenario_state() {
+    local part
+    if [ "${CONFIG[state]:-}" != up ]; then
+        if [ -e "$HOME_DIR" ] || [ -n "$(netns_list)" ] || scenario_has_containers; then echo broken; else echo down; fi
+        return
+    fi
+    while read -r part; do
+        if [ -z "$(part_pid "$part")" ]; then
+            echo broken
+            return
+        fi
+    done < <(scenario_parts)
+    if mount_answers; then echo up; else echo broken; fi
+}
+
+# Whether any of its choices is a container.
+scenario_uses_docker() {
+    [ "$DAEMONS" = container ] || [ "$CLIENT" = container ]
+}
+
+scenario_has_containers() {
+    scenario_uses_docker && [ -n "$(container_list)$(docker_network_list)" ]
+}
+
+# Takes everything of a scenario away, whatever state it is in: the mount first, so that what was written leaves the
+# kernel while the cluster still runs.
+scenario_remove() {
+    local failed=0 parts
+    ! is_mount "$MOUNT" || ! is_fuse_mount "$MOUNT" || unmount "$MOUNT" || true
+    mapfile -t parts < <(cd "$HOME_DIR/procs" 2>/dev/null && ls)
+    if [ ${#parts[@]} -gt 0 ]; then
+        processes_end client || failed=1
+        processes_end "${parts[@]}" || failed=1
+    fi
+    if scenario_uses_docker; then containers_remove || failed=1; fi
+    if [ "$NETWORK" = switch ]; then netns_remove || failed=1; fi
+    [ $failed = 0 ] || return 1
+    state_remove
+}
+
+# The last COUNT lines of each part's log, or of one part's.
+show_logs() { # COUNT [PART]
+    local part
+    while read -r part; do
+        [ -z "${2:-}" ] || [ "$part" = "$2" ] || continue
+        case $(part_place "$part") in
+        container)
+            docker inspect "$PREFIX-$part" >/dev/null 2>&1 || continue
+            echo "--- $part (docker logs $PREFIX-$part)"
+            docker logs --tail "$1" "$PREFIX-$part" 2>&1
+            ;;
+        *)
+            [ -e "$HOME_DIR/log/$part.log" ] || continue
+            echo "--- $part ($HOME_DIR/log/$part.log)"
+            tail -n "$1" "$HOME_DIR/log/$part.log"
+            ;;
+        esac
+    done < <(scenario_parts)
+}

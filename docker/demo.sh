@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The main job from nothing: installs what is missing, builds, sweeps four deployments and prints the percentage table
+# (`sudo make demo`). Whatever it started is taken down at the end, also after an error or Ctrl-C; scenarios that were
+# up before are measured and left alone.
+set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+SCENARIOS=bare,bare-net,docker-host,docker-bridge
+WITHOUT_DOCKER=bare,bare-net
+# RAM disks in all: two for each scenario, as cluster.sh makes them if not told otherwise.
+RAM_DISKS=8
+# The quick preset's files, prepared and written, fit with goal 1.
+LEAST_MIB=512
+child=
+docker_ran=no
+started=()
+
+say() { printf 'demo: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+docker_answers() { timeout 10 docker info >/dev/null 2>&1; }
+
+# Runs before anything is started: what is up now is not ours.
+note_what_is_up() {
+    local name
+    for name in ${SCENARIOS//,/ }; do
+        [[ $(docker/cluster.sh status "$name") == *" up "* ]] || started+=("$name")
+    done
+    ! docker_answers || docker_ran=yes
+}
+
+finish() {
+    local status=$? name
+    trap '' INT TERM
+    trap - EXIT
+    if [ -n "$child" ]; then
+        kill -TERM "$child" 2>/dev/null || true
+        wait "$child" || true
+    fi
+    for name in "${started[@]}"; do
+        docker/cluster.sh down "$name" 2>&1 | grep -v 'already down' >&2 || true
+    done
+    [ $docker_ran = yes ] || tests/setup.sh stop-docker || true
+    exit $status
+}
+
+# On a small machine the RAM disks are smaller than cluster.sh makes them by default; a tenth is left for headers.
+fit_ram_disks() {
+    local fits_mib
+    fits_mib=$(awk -v n=$RAM_DISKS '/^MemAvailable:/ { print int($2 / 1024 * 0.6 * 0.9 / n) }' /proc/meminfo)
+    [ "$fits_mib" -ge $LEAST_MIB ] || die "not enough memory: $RAM_DISKS RAM disks of $LEAST_MIB MiB need about" \
+        "$((LEAST_MIB * RAM_DISKS * 100 / 54)) MiB available"
+    [ "$fits_mib" -ge 1024 ] || export CALF_SIZE=${fits_mib}m
+}
+
+# In the background, so that a signal is answered at once and not when the sweep is done.
+run_sweep() { # SCENARIOS
+    local status=0
+    build/release/bin/iobench sweep --up --scenarios "$1" --preset quick &
+    child=$!
+    wait $child || status=$?
+    child=
+    return $status
+}
+
+main() {
+    local scenarios=$SCENARIOS
+    [ "$(id -u)" = 0 ] || die "this needs root, to mount and to make networks: sudo make demo"
+    note_what_is_up
+    trap finish EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    tests/setup.sh demo
+    make -j"$(nproc)"
+    if ! docker_answers; then
+        scenarios=$WITHOUT_DOCKER
+        say "Docker does not answer, so only $scenarios are measured: $(docker/cluster.sh doctor | sed -n 's/^FAIL *Docker[^:]*: //p')"
+    fi
+    fit_ram_disks
+    run_sweep "$scenarios"
+}
+
+main

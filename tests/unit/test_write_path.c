@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/fake_cluster.h"
+
+struct fixture {
+    struct fake_cluster *cluster;
+    struct fs *fs;
+    struct fs_handle *handle;
+};
+
+static struct fixture set_up(uint32_t copies)
+{
+    struct fixture f = {.cluster = fake_cluster_start(copies)};
+    f.fs = fake_cluster_mount(f.cluster, NS_PER_S);
+    assert_int_equal(fs_open(f.fs, FAKE_INO, 0, &f.handle, NULL), 0);
+    return f;
+}
+
+static void tear_down(struct fixture *f)
+{
+    fs_release(f->fs, f->handle);
+    fs_unmount(f->fs);
+    fake_cluster_stop(f->cluster);
+}
+
+static void test_length_is_published_after_the_data(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    struct wire_attr attr;
+    assert_int_equal(fs_write(f.fs, f.handle, 5000, "calf", 4), 4);
+    assert_memory_equal(f.cluster->servers[0].data + 5000, "calf", 4);
+    assert_int_equal(f.cluster->publishes, 0);
+    assert_int_equal(fs_getattr(f.fs, FAKE_INO, &attr), 0);
+    assert_int_equal(attr.size, 5004); /* the own view */
+    assert_int_equal(f.cluster->attr.size, 0);
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0);
+    assert_int_equal(f.cluster->attr.size, 5004);
+    assert_int_equal(f.cluster->published.sync, 1);
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0); /* nothing new: no request */
+    assert_int_equal(f.cluster->publishes, 1);
+    assert_int_equal(fs_write(f.fs, f.handle, 0, "x", 1), 1);
+    assert_int_equal(fs_flush(f.fs, f.handle), 0);
+    assert_int_equal(f.cluster->published.released.count, 1);
+    assert_int_equal(f.cluster->leases, 1);
+    tear_down(&f);
+}
+
+static void test_background_publishes_within_seconds(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), 4);
+    for (int i = 0; i < 300; i++) {
+        (void)pthread_mutex_lock(&f.cluster->lock);
+        uint64_t size = f.cluster->attr.size;
+        (void)pthread_mutex_unlock(&f.cluster->lock);
+        if (size == 4)
+            break;
+        clock_sleep_ns(10 * NS_PER_MS);
+    }
+    assert_int_equal(f.cluster->attr.size, 4);
+    tear_down(&f);
+}
+
+static uint32_t failing_server;
+static uint16_t failing_status;
+
+static bool one_fails(struct fake_server *server, const struct fake_request *request, struct fake_reply *reply)
+{
+    if (request->type != WIRE_TYPE_chunk_write || server->cluster->copies == 1)
+        return false;
+    reply->status = failing_status;
+    reply->value.chunk_write_reply.failed_server = failing_server;
+    return true;
+}
+
+static void test_writing_goes_on_with_the_copies_that_are_left(void **state)
+{
+    (void)state;
+    for (failing_server = 1; failing_server <= 2; failing_server++) {
+        struct fixture f = set_up(2);
+        failing_status = WIRE_UNREACHABLE;
+        f.cluster->on_chunk = one_fails;
+        assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), 4);
+        assert_int_equal(f.cluster->recovers, 1);
+        assert_int_equal(f.cluster->recovered_from, failing_server);
+        assert_memory_equal(f.cluster->servers[2 - failing_server].data, "calf", 4);
+        tear_down(&f);
+    }
+}
+
+static void test_full_is_said_at_once(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(2);
+    failing_status = WIRE_NO_SPACE;
+    failing_server = 0;
+    f.cluster->on_chunk = one_fails;
+    int64_t start = clock_mono_ns();
+    assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), -ENOSPC);
+    assert_true(clock_mono_ns() - start < NS_PER_S / 2);
+    assert_int_equal(f.cluster->recovers, 0);
+    tear_down(&f);
+}
+
+static int breaks_left;
+
+static bool breaks(struct fake_server *server, const struct fake_request *request, struct fake_reply *reply)
+{
+    (void)server;
+    if (request->type != WIRE_TYPE_chunk_write || breaks_left == 0)
+        return false;
+    breaks_left--;
+    reply->break_connection = true;
+    return true;
+}
+
+static void test_a_single_copy_is_waited_for(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    f.cluster->on_chunk = breaks;
+    breaks_left = 6;
+    assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), 4);
+    assert_int_equal(f.cluster->recovers, 0);
+    breaks_left = -1;
+    assert_int_equal(fs_write(f.fs, f.handle, 0, "lost", 4), -EIO);
+    tear_down(&f);
+}
+
+static void test_a_cut_elsewhere_voids_what_was_not_published(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    struct wire_attr attr;
+    assert_int_equal(fs_write(f.fs, f.handle, 0, "0123456789", 10), 10);
+    (void)pthread_mutex_lock(&f.cluster->lock);
+    f.cluster->attr.size = 3;
+    f.cluster->attr.size_epoch = 1;
+    f.cluster->attr.change += 2;
+    f.cluster->version = 2;
+    (void)pthread_mutex_unlock(&f.cluster->lock);
+    assert_int_equal(fs_write(f.fs, f.handle, 20, "x", 1), 1);
+    assert_int_equal(fs_getattr(f.fs, FAKE_INO, &attr), 0);
+    assert_int_equal(attr.size, 21);
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0);
+    assert_int_equal(f.cluster->published.size_epoch, 1);
+    assert_int_equal(f.cluster->attr.size, 21);
+    tear_down(&f);
+}
+
+static void test_a_write_crosses_chunks(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    uint8_t data[3000];
+    memset(data, 'c', sizeof data);
+    /* All chunks of the pretended file are one and the same, so the second piece shows at its beginning. */
+    assert_int_equal(fs_write(f.fs, f.handle, FAKE_CHUNK_BYTES - 1000, data, sizeof data), sizeof data);
+    assert_memory_equal(f.cluster->servers[0].data + FAKE_CHUNK_BYTES - 1000, data, 1000);
+    assert_memory_equal(f.cluster->servers[0].data, data, 2000);
+    assert_int_equal(f.cluster->servers[0].data[2000], 0);
+    assert_int_equal(f.cluster->leases, 2);
+    assert_int_equal(fs_write(f.fs, f.handle, UINT64_MAX - 10, data, 1), -EFBIG);
+    assert_int_equal(fs_write(f.fs, f.handle, (uint64_t)FAKE_CHUNK_BYTES * UINT32_MAX, data, 1), -EFBIG);
+    tear_down(&f);
+}
+
+static void test_append_goes_where_the_master_says(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    uint64_t at;
+    f.cluster->attr.size = 100;
+    f.cluster->attr.change++;
+    assert_int_equal(fs_append(f.fs, f.handle, "calf", 4, &at), 4);
+    assert_int_equal(at, 100);
+    assert_int_equal(f.cluster->published.append_end, 1);
+    assert_int_equal(f.cluster->attr.size, 104);
+    assert_memory_equal(f.cluster->servers[0].data + 100, "calf", 4);
+    tear_down(&f);
+}
+
+static void test_fallocate(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    struct wire_attr attr;
+    assert_int_equal(fs_write(f.fs, f.handle, 0, "0123456789", 10), 10);
+    assert_int_equal(fs_fallocate(f.fs, f.handle, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 2, 3), 0);
+    assert_memory_equal(f.cluster->servers[0].data, "01\0\0\0" "56789", 10);
+    assert_int_equal(fs_fallocate(f.fs, f.handle, FALLOC_FL_ZERO_RANGE, 8, 12), 0);
+    assert_memory_equal(f.cluster->servers[0].data, "01\0\0\0" "567\0\0", 10);
+    assert_int_equal(fs_getattr(f.fs, FAKE_INO, &attr), 0);
+    assert_int_equal(attr.size, 20);
+    assert_int_equal(fs_fallocate(f.fs, f.handle, 0, 0, 50), 0);
+    assert_int_equal(f.cluster->attr.size, 50);
+    assert_int_equal(fs_fallocate(f.fs, f.handle, FALLOC_FL_KEEP_SIZE, 0, 500), 0);
+    assert_int_equal(f.cluster->attr.size, 50);
+    assert_int_equal(fs_fallocate(f.fs, f.handle, FALLOC_FL_COLLAPSE_RANGE, 0, 4096), -EOPNOTSUPP);
+    assert_int_equal(fs_fallocate(f.fs, f.handle, 0, 0, 0), -EINVAL);
+    tear_down(&f);
+}
+
+static bool forgets_session(struct fake_cluster *cluster, const struct fake_request *request, struct fake_reply *reply)
+{
+    if (request->type != WIRE_TYPE_publish)
+        return false;
+    cluster->on_master = NULL;
+    cluster->session = 5;
+    reply->status = WIRE_NO_SESSION;
+    return true;
+}
+
+static void test_a_new_session_reports_what_was_lost_and_goes_on(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    struct fs_handle *other;
+    assert_int_equal(fs_open(f.fs, FAKE_INO, 0, &other, NULL), 0);
+    assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), 4);
+    f.cluster->on_master = forgets_session;
+    assert_int_equal(fs_fsync(f.fs, f.handle), -EIO); /* what was not published is void */
+    assert_int_equal(f.cluster->sessions, 2);
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0);
+    assert_int_equal(fs_write(f.fs, other, 0, "calf", 4), -EIO); /* each handle hears of it */
+    assert_int_equal(fs_write(f.fs, other, 0, "calf", 4), 4);
+    assert_int_equal(fs_write(f.fs, f.handle, 4, "calf", 4), 4);
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0);
+    assert_int_equal(f.cluster->attr.size, 8);
+    fs_release(f.fs, other);
+    tear_down(&f);
+    assert_int_equal(f.cluster->releases, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_length_is_published_after_the_data),
+        cmocka_unit_test(test_background_publishes_within_seconds),
+        cmocka_unit_test(test_writing_goes_on_with_the_copies_that_are_left),
+        cmocka_unit_test(test_full_is_said_at_once),
+        cmocka_unit_test(test_a_single_copy_is_waited_for),
+        cmocka_unit_test(test_a_cut_elsewhere_voids_what_was_not_published),
+        cmocka_unit_test(test_a_write_crosses_chunks),
+        cmocka_unit_test(test_append_goes_where_the_master_says),
+        cmocka_unit_test(test_fallocate),
+        cmocka_unit_test(test_a_new_session_reports_what_was_lost_and_goes_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
