@@ -13,7 +13,7 @@ DESTDIR ?=
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wundef
 DEFINES := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFUSE_USE_VERSION=314
-BASE_CFLAGS := -std=gnu11 -g -pthread -I. $(WARNINGS) $(DEFINES)
+BASE_CFLAGS = -std=gnu11 -g -pthread -I. $(WARNINGS) $(DEFINES)
 BASE_LDFLAGS := -pthread
 
 ifeq ($(MODE),release)
@@ -109,7 +109,7 @@ $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(foreach f,iobench client chunkserver mas
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(BASE_LDFLAGS) $(UNIT_MODE_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_FUSE) $(LIBS_iobench) $(LIBS_COMMON)
-.PRECIOUS: $(OUT)/tests/unit/%.o
+.SECONDARY:
 
 .PHONY: unit
 unit: $(UNIT_PROGRAMS) ## build and run the unit tests (MODE applies)

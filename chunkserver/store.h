@@ -78,8 +78,8 @@ struct store_ops {
     /* Sets a bit for each block with data, lowest first; bits has room for all blocks of a chunk. */
     int (*map)(struct store *store, chunk_id id, uint32_t version, uint8_t *bits);
 
-    /* Raises the version from `version`; all bytes at or above keep_bytes read as zero then. 0 too if it has new_version. An
-     * absent chunk is made if `create`. */
+    /* Raises the version from `version` or a later one; all bytes at or above keep_bytes read as zero then. 0 too if it
+     * has new_version. An absent chunk is made if `create`. */
     int (*set_version)(struct store *store, chunk_id id, uint32_t version, uint32_t new_version, uint32_t keep_bytes,
                        bool create);
 

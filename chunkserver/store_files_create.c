@@ -229,8 +229,11 @@ static int raise_version(struct files_store *f, struct files_chunk *chunk, uint3
             return rc;
     }
     int rc = save_version(chunk, new_version);
-    if (rc == 0)
+    if (rc == 0) {
         chunk->version = new_version;
+        /* Damage is reported once for each version. */
+        store_files_forget_damage(f, chunk, 0, chunk_format_blocks(&f->geometry));
+    }
     return rc;
 }
 
@@ -246,7 +249,7 @@ static int set_version_once(struct files_store *f, chunk_id id, uint32_t version
     }
     if (rc < 0)
         return rc;
-    if (chunk->version == version && version != new_version)
+    if (chunk->version >= version && chunk->version < new_version)
         rc = raise_version(f, chunk, new_version, keep_bytes);
     else if (chunk->version != new_version)
         rc = -EKEYEXPIRED;

@@ -6,14 +6,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "client/ending.h"
 #include "client/fuse_reply.h"
-#include "client/retry.h"
 #include "common/check.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "common/scope.h"
 
@@ -35,7 +33,7 @@ struct front {
     struct fuse_mount mount;
     const struct fuse_front_options *options;
     struct fuse_session *session;
-    pthread_t loop_thread, signal_thread, ready_thread;
+    pthread_t loop_thread, ready_thread;
     atomic_bool done;
 };
 
@@ -80,56 +78,27 @@ static void *announce(void *argument)
     return NULL;
 }
 
-static sigset_t ending_signals(void)
-{
-    sigset_t set;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGHUP);
-    return set;
-}
-
-void fuse_front_block_signals(void)
-{
-    sigset_t set = ending_signals();
-    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-}
-
 static void do_nothing(int number)
 {
     (void)number;
 }
 
-/* Waits for a signal to end, lets waiting retries go, and pokes the loop's thread until it has noticed: it looks
- * at its flag only when something wakes it. */
-static void *wait_for_signal(void *argument)
+/* The loop's thread looks at its flag only when something wakes it. */
+static void end_loop(void *argument)
 {
     struct front *front = argument;
-    sigset_t set = ending_signals();
-    int number;
-    (void)sigwait(&set, &number);
-    if (!atomic_load(&front->done)) {
-        log_info("ending (signal %d)", number);
-        retry_stop_all();
-        fuse_session_exit(front->session);
-    }
-    while (!atomic_load(&front->done)) {
-        (void)pthread_kill(front->loop_thread, SIGUSR1);
-        clock_sleep_ns(20 * NS_PER_MS);
-    }
-    return NULL;
+    fuse_session_exit(front->session);
+    (void)pthread_kill(front->loop_thread, SIGUSR1);
 }
 
-static int start_threads(struct front *front)
+static void start_threads(struct front *front)
 {
     struct sigaction poke = {.sa_handler = do_nothing}; /* without SA_RESTART */
     (void)sigaction(SIGUSR1, &poke, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
     front->loop_thread = pthread_self();
-    CHECK(pthread_create(&front->signal_thread, NULL, wait_for_signal, front) == 0);
+    ending_set_hook(end_loop, front);
     CHECK(pthread_create(&front->ready_thread, NULL, announce, front) == 0);
-    return 0;
 }
 
 /* ---- the mount ---- */
@@ -161,19 +130,10 @@ static int serve(struct front *front)
     fuse_loop_cfg_set_clone_fd(config, 1);
     fuse_loop_cfg_set_idle_threads(config, WORKERS_IDLE);
     fuse_loop_cfg_set_max_threads(config, WORKERS_LIMIT);
-    int rc = start_threads(front);
-    if (rc == 0)
-        rc = fuse_session_loop_mt(front->session, config);
+    start_threads(front);
+    int rc = fuse_session_loop_mt(front->session, config);
     fuse_loop_cfg_destroy(config);
     return rc < 0 ? rc : 0;
-}
-
-static void join_threads(struct front *front)
-{
-    atomic_store(&front->done, true);
-    (void)pthread_kill(front->signal_thread, SIGTERM);
-    (void)pthread_join(front->signal_thread, NULL);
-    (void)pthread_join(front->ready_thread, NULL);
 }
 
 int fuse_front_run(struct fs *fs, const struct fuse_front_options *options)
@@ -193,8 +153,10 @@ int fuse_front_run(struct fs *fs, const struct fuse_front_options *options)
         return -EIO;
     }
     int rc = serve(&front);
+    ending_set_hook(NULL, NULL);
+    atomic_store(&front.done, true);
     fuse_session_unmount(front.session);
-    join_threads(&front);
+    (void)pthread_join(front.ready_thread, NULL);
     fuse_session_destroy(front.session);
     return rc;
 }

@@ -18,10 +18,7 @@ struct fuse_front_options {
     void *argument;
 };
 
-/* Blocks SIGTERM, SIGINT and SIGHUP, for all threads made afterwards; fuse_front_run waits for them. Call first in main. */
-void fuse_front_block_signals(void);
-
-/* 0 after a clean end; -EIO and a line on stderr if it cannot be mounted. Blocks. */
+/* 0 after a clean end; -EIO and a line on stderr if it cannot be mounted. Blocks. The caller has called ending_start(). */
 int fuse_front_run(struct fs *fs, const struct fuse_front_options *options) __attribute__((warn_unused_result));
 
 #endif

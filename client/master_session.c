@@ -409,6 +409,23 @@ int master_session_create(const struct master_session_options *options, struct m
     return 0;
 }
 
+/* One try; a master that is away ends the session by itself when it has been silent for long enough. */
+static void end_at_master(struct master_session *session)
+{
+    union wire_any request = {.getattr = {0}}; /* the message has no fields */
+    struct attempt attempt = {.type = WIRE_TYPE_session_end, .request = &request, .generation = session->generation};
+    struct master_slot *slot = take_slot(session);
+    slot->sequence++;
+    int rc = connect_slot(session, slot);
+    if (rc == 0)
+        rc = stream_set_timeout(&slot->stream, CONNECT_TIMEOUT_MS);
+    if (rc == 0)
+        rc = try_once(session, slot, &attempt);
+    if (rc != 0)
+        log_info("the session ends without the master's knowledge");
+    give_slot(session, slot);
+}
+
 void master_session_destroy(struct master_session *session)
 {
     if (!session)
@@ -419,6 +436,7 @@ void master_session_destroy(struct master_session *session)
         (void)pthread_cond_broadcast(&session->ending);
     }
     (void)pthread_join(session->keepalive_thread, NULL);
+    end_at_master(session);
     free_session(session);
 }
 

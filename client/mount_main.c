@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "client/ending.h"
 #include "client/fs.h"
 #include "client/fuse_front.h"
 #include "common/clock.h"
@@ -167,8 +168,10 @@ int main(int argc, char **argv)
     log_init("calf-mount", (enum log_level)line.level);
     if (!line.foreground)
         go_to_background();
-    fuse_front_block_signals();
+    ending_start();
     if (!line.foreground && chdir("/") < 0)
         log_warning("cannot leave the present directory: %s", strerror(errno));
-    return mount_and_serve(&line);
+    rc = mount_and_serve(&line);
+    ending_stop();
+    return rc;
 }

@@ -204,8 +204,7 @@ command_down() {
         scenario_select "$name"
         state_lock
         config_load
-        containers_look
-        if [ "$(scenario_state)" = down ]; then
+        if ! scenario_exists; then
             [ "$ALL" = yes ] || say "$SCENARIO is already down"
         elif scenario_remove; then
             say "$SCENARIO is down"

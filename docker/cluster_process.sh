@@ -14,13 +14,18 @@ process_start_time() { # PID
     [ "${fields[0]}" = Z ] || [ "${fields[0]}" = X ] || echo "${fields[19]}"
 }
 
-# Runs COMMAND in its own session with its output in the part's log; the lock's descriptor stays here.
+# Runs COMMAND in its own session with its output in the part's log; the lock's descriptor stays here. The process
+# writes its own record before it becomes the program, so that no crash of ours leaves a program without one.
 process_start() { # PART COMMAND...
-    local part=$1 pid
+    local part=$1 self
     shift
-    setsid "$@" </dev/null >>"$HOME_DIR/log/$part.log" 2>&1 9>&- &
-    pid=$!
-    printf '%s %s\n' "$pid" "$(process_start_time $pid)" >"$HOME_DIR/procs/$part"
+    (
+        self=$BASHPID
+        printf '%s %s\n' "$self" "$(process_start_time "$self")" >"$HOME_DIR/procs/$part.new"
+        mv "$HOME_DIR/procs/$part.new" "$HOME_DIR/procs/$part"
+        exec setsid "$@"
+    ) </dev/null >>"$HOME_DIR/log/$part.log" 2>&1 9>&- &
+    while [ ! -e "$HOME_DIR/procs/$part" ] && [ -n "$(process_start_time $!)" ]; do sleep 0.01; done
 }
 
 # The pid of a part that runs as a host process, or nothing when it does not run any more.
@@ -54,6 +59,8 @@ processes_gone() { # SECONDS PART...
 processes_end() { # PART...
     local part
     for part in "$@"; do process_signal TERM "$part"; done
+    # One that was stopped would not hear it.
+    for part in "$@"; do process_signal CONT "$part"; done
     if ! processes_gone "$GRACE_S" "$@"; then
         for part in "$@"; do process_signal KILL "$part"; done
         if ! processes_gone 5 "$@"; then

@@ -242,20 +242,27 @@ wait_for() { # WHAT FUNCTION
     done
 }
 
-# up, down (nothing is there) or broken (something is, but not all of it works); after config_load and containers_look.
+# Whether anything of a scenario is there, whole or not.
+scenario_exists() {
+    [ -e "$HOME_DIR" ] || [ -n "$(netns_list)" ] || scenario_has_containers
+}
+
+# up, down (nothing is there) or broken (something is, but not all of it works). After config_load, containers_look.
 scenario_state() {
-    local part
-    if [ "${CONFIG[state]:-}" != up ]; then
-        if [ -e "$HOME_DIR" ] || [ -n "$(netns_list)" ] || scenario_has_containers; then echo broken; else echo down; fi
-        return
+    if ! scenario_exists; then
+        echo down
+    elif [ "${CONFIG[state]:-}" = up ] && scenario_is_whole && mount_answers; then
+        echo up
+    else
+        echo broken
     fi
+}
+
+scenario_is_whole() {
+    local part
     while read -r part; do
-        if [ -z "$(part_pid "$part")" ]; then
-            echo broken
-            return
-        fi
+        [ -n "$(part_pid "$part")" ] || return 1
     done < <(scenario_parts)
-    if mount_answers; then echo up; else echo broken; fi
 }
 
 # Whether any of its choices is a container.

@@ -123,9 +123,10 @@ ram_disks_kib() {
     echo "$pledged $used"
 }
 
-# Unmounts one directory; a mount that is busy or whose server is dead or hangs is detached, which always works.
+# Unmounts one directory; a mount that is busy is detached, which always works. Neither asks the file system for the
+# path first (-c): its server may be dead or waiting for a dead master.
 unmount() { # DIRECTORY
-    timeout 10 umount "$1" 2>/dev/null || umount -l "$1" 2>/dev/null || ! is_mount "$1"
+    timeout 10 umount -c "$1" 2>/dev/null || umount -c -l "$1" 2>/dev/null || ! is_mount "$1"
 }
 
 is_mount() { # DIRECTORY

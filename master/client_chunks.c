@@ -51,10 +51,13 @@ bool client_request_must_wait_for_cut(struct client_request *request, inode_id i
 {
     struct core *core = &request->master->core;
     struct inode *inode = namespace_find(&core->names, ino);
-    if (!inode || !inode_is_file(inode) || inode->size % core->chunk_bytes == 0)
+    if (!inode || !inode_is_file(inode))
         return false;
-    struct chunk *chunk = inode_find_chunk(inode, (uint32_t)(inode->size / core->chunk_bytes));
-    return chunk && settle(request, chunk) == CLIENT_REQUEST_PARKED;
+    bool wait = false;
+    for (uint32_t i = inode_chunk_position(inode, (uint32_t)(inode->size / core->chunk_bytes));
+         i < inode->file.chunk_count; i++)
+        wait = settle(request, inode_chunks(inode)[i]) == CLIENT_REQUEST_PARKED || wait;
+    return wait;
 }
 
 static uint16_t find_file(struct client_request *request, inode_id ino, uint32_t index, struct inode **inode)

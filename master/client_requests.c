@@ -10,14 +10,28 @@
 /* A change of length is done at once but answered only when no copy shows the old bytes any more. */
 static bool is_cut(const struct client_request *request)
 {
-    return request->header.type == WIRE_TYPE_setattr && request->value.setattr.valid & WIRE_SET_SIZE;
+    switch (request->header.type) {
+    case WIRE_TYPE_setattr:
+        return request->value.setattr.valid & WIRE_SET_SIZE;
+    case WIRE_TYPE_open:
+        return request->value.open.flags & WIRE_OPEN_TRUNCATE;
+    case WIRE_TYPE_create:
+        return request->value.create.flags & WIRE_OPEN_TRUNCATE;
+    }
+    return false;
+}
+
+/* The replies to all of these begin with the file's attributes, which begin with its inode number. */
+static bool must_wait_for_cut(struct client_request *request, const uint8_t *reply)
+{
+    return is_cut(request) && client_request_must_wait_for_cut(request, wire_load_u64(reply));
 }
 
 static uint16_t answer_again(struct client_request *request, const struct slot *slot, struct wire_out *reply)
 {
     if (slot->type != request->header.type)
         return WIRE_BAD_MESSAGE;
-    if (is_cut(request) && client_request_must_wait_for_cut(request, request->value.setattr.ino))
+    if (must_wait_for_cut(request, slot->reply))
         return CLIENT_REQUEST_PARKED;
     CHECK(slot->reply_bytes <= reply->room - reply->used);
     if (slot->reply_bytes)
@@ -61,8 +75,7 @@ static uint16_t handle_change(struct client_request *request, struct wire_out *r
     };
     size_t before = reply->used;
     uint16_t status = core_apply(&request->master->core, &change, reply);
-    if (status == WIRE_OK && is_cut(request) &&
-        client_request_must_wait_for_cut(request, request->value.setattr.ino)) {
+    if (status == WIRE_OK && must_wait_for_cut(request, reply->data + before)) {
         reply->used = before;
         return CLIENT_REQUEST_PARKED;
     }

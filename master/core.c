@@ -115,6 +115,19 @@ static void free_chunks_from(struct core *core, struct inode *inode, uint32_t po
         core_free_chunk(core, inode_chunks(inode)[inode->file.chunk_count - 1]);
 }
 
+/* What lies wholly beyond a new length. A chunk on which somebody holds a lease stays, emptied under a new version: a write
+ * under way to a chunk that is no more would be acknowledged and lost. It goes with its last lease. */
+static void cut_chunks_from(struct core *core, struct inode *inode, uint32_t position)
+{
+    for (uint32_t i = inode->file.chunk_count; i > position; i--) {
+        struct chunk *chunk = inode_chunks(inode)[i - 1];
+        if (chunk_is_leased(chunk))
+            chunk_table_unsettle(&core->chunks, chunk, 0);
+        else
+            core_free_chunk(core, chunk);
+    }
+}
+
 void core_let_go(struct core *core, struct inode *inode)
 {
     if (inode->nlink || inode->opens)
@@ -136,7 +149,7 @@ void core_cut(struct core *core, struct inode *inode, uint64_t size)
         CHECK(whole < UINT32_MAX);
         uint32_t index = (uint32_t)whole;
         inode->size_epoch++;
-        free_chunks_from(core, inode, inode_chunk_position(inode, keep ? index + 1 : index));
+        cut_chunks_from(core, inode, inode_chunk_position(inode, keep ? index + 1 : index));
         struct chunk *last = keep ? inode_find_chunk(inode, index) : NULL;
         if (last && (!(last->bits & CHUNK_MAYBE_ABSENT) || chunk_is_leased(last) || chunk_is_unsettled(last)))
             chunk_table_unsettle(&core->chunks, last, keep);

@@ -64,6 +64,23 @@ bool data_directory_has_cluster(const char *dir)
     return found;
 }
 
+bool data_directory_is_empty(const char *dir)
+{
+    static const char *const ours[] = {".", "..", "master.lock", "lost+found"};
+    bool empty = true;
+    DIR *listing = opendir(dir);
+    if (!listing)
+        return false;
+    for (struct dirent *entry = readdir(listing); entry && empty; entry = readdir(listing)) {
+        bool known = false;
+        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+            known = known || strcmp(entry->d_name, ours[i]) == 0;
+        empty = known;
+    }
+    (void)closedir(listing);
+    return empty;
+}
+
 int data_directory_init(const char *dir, uint32_t chunk_bytes)
 {
     struct core core;

@@ -20,6 +20,9 @@ int data_directory_lock(const char *dir, bool create, int *fd) __attribute__((wa
 /* True if a cluster, or what may be the rest of one, is in the directory. */
 bool data_directory_has_cluster(const char *dir);
 
+/* True if there is nothing but the lock and what a new file system has. */
+bool data_directory_is_empty(const char *dir);
+
 /* Makes a new cluster with a random id. The directory must have none. 0 or negative errno. */
 int data_directory_init(const char *dir, uint32_t chunk_bytes) __attribute__((warn_unused_result));
 

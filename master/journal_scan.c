@@ -28,7 +28,8 @@ static int show(struct journal_scan *scan, uint64_t offset, size_t bytes, const 
 {
     if (offset < scan->window_start || offset + bytes > scan->window_start + scan->window_bytes) {
         if (bytes > scan->window_room) {
-            scan->window_room = bytes > WINDOW_BYTES ? bytes : WINDOW_BYTES;
+            size_t usual = scan->size < WINDOW_BYTES ? (size_t)scan->size : WINDOW_BYTES;
+            scan->window_room = bytes > usual ? bytes : usual;
             scan->window = check_alloc(realloc(scan->window, scan->window_room));
         }
         scan->window_start = offset;

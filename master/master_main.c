@@ -90,7 +90,7 @@ static int prepare_directory(const struct command_line *line, int *lock_fd)
     if (rc < 0) {
         fprintf(stderr, "calf-master: %s: %s\n", line->data,
                 rc == -EBUSY ? "another master is running in it" : strerror(-rc));
-        return EXIT_FAILED;
+        return rc == -ENOTDIR ? EXIT_USAGE : EXIT_FAILED;
     }
     if (line->init && data_directory_has_cluster(line->data)) {
         fprintf(stderr, "calf-master: --init: %s holds a cluster already; start without --init to serve it\n",
@@ -99,6 +99,11 @@ static int prepare_directory(const struct command_line *line, int *lock_fd)
     }
     if (!line->init && !data_directory_has_cluster(line->data)) {
         fprintf(stderr, "calf-master: %s holds no cluster; --init makes one\n", line->data);
+        return EXIT_USAGE;
+    }
+    if (line->init && !data_directory_is_empty(line->data)) {
+        fprintf(stderr, "calf-master: --init: %s holds other files; a new cluster wants a directory of its own\n",
+                line->data);
         return EXIT_USAGE;
     }
     if (line->init)

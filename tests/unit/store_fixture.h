@@ -134,4 +134,40 @@ static inline unsigned fixture_entries(const struct store_fixture *x, const char
     return count;
 }
 
+/* Bytes that differ from seed to seed. */
+static inline void fixture_fill(uint8_t *data, size_t bytes, uint64_t seed)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        data[i] = (uint8_t)(seed >> 56);
+    }
+}
+
+/* Behind the store's back. */
+static inline void fixture_pwrite(const char *path, const void *data, size_t bytes, off_t at)
+{
+    int fd = open(path, O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, data, bytes, at), bytes);
+    assert_int_equal(close(fd), 0);
+}
+
+/* Where a chunk file's data begins. */
+static inline off_t fixture_data_start(uint32_t chunk_bytes)
+{
+    struct store_geometry geometry = {chunk_bytes, BLOCK};
+    return chunk_format_data_offset(&geometry);
+}
+
+static inline uint32_t fixture_random(uint64_t *seed, uint32_t below)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33) % below;
+}
+
+static inline uint64_t fixture_chunk_pages(uint32_t blocks)
+{
+    return 2 + blocks; /* header, one table page, data */
+}
+
 #endif

@@ -260,7 +260,7 @@ static void test_no_directory(void **state)
 
 /* ---- damage; the file is small, so every byte of it gets its turn ---- */
 
-enum { GROUPS = 5, PER_GROUP = 3, RECORDS = GROUPS * PER_GROUP };
+enum { GROUPS = 4, PER_GROUP = 2, RECORDS = GROUPS * PER_GROUP };
 
 /* Makes GROUPS groups; ends[k] is where group k begins (ends[GROUPS]: the end). */
 static unsigned char *make_small(enum journal_sync sync, bool close_well, size_t *bytes, size_t ends[GROUPS + 1])

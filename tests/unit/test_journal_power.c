@@ -18,7 +18,12 @@
 #include "tests/unit/dropping_disk.h"
 #include "tests/unit/scratch_dir.h"
 
-enum { CASES = 500, CRASHES = 4, STEPS = 40, RECORDS_LIMIT = 4096, BODY_LIMIT = 9000 };
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { CASES = 60 }; /* many times as slow */
+#else
+enum { CASES = 500 };
+#endif
+enum { CRASHES = 4, STEPS = 40, RECORDS_LIMIT = 4096, BODY_LIMIT = 9000 };
 
 struct model {
     char dir[SCRATCH_PATH];

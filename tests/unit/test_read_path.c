@@ -17,8 +17,8 @@ struct fixture {
     struct fs_handle *handle;
 };
 
-static int wrong_left; /* how many replies get a wrong checksum; -1: all */
-static uint32_t wrong_server; /* of this server, 0: of all */
+static atomic_int wrong_left; /* how many replies get a wrong checksum; -1: all */
+static _Atomic uint32_t wrong_server; /* of this server, 0: of all */
 
 static struct fixture set_up(uint32_t copies, bool (*on_chunk)(struct fake_server *, const struct fake_request *,
                                                                struct fake_reply *))

@@ -113,7 +113,7 @@ static void test_full_is_said_at_once(void **state)
     tear_down(&f);
 }
 
-static int breaks_left;
+static atomic_int breaks_left;
 
 static bool breaks(struct fake_server *server, const struct fake_request *request, struct fake_reply *reply)
 {
