@@ -80,10 +80,14 @@ int fs_statfs(struct fs *fs, struct wire_statfs_reply *space)
 
 /* ---- extended attributes ---- */
 
-/* Access control lists are not kept; neither is anything else of the system's own. */
-static bool is_system(const char *name)
+/* Access control lists (system.*) are not kept, and there are no name spaces but these. */
+static bool is_supported(const char *name)
 {
-    return strncmp(name, "system.", 7) == 0;
+    static const char *const spaces[] = {"user.", "trusted.", "security."};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (strncmp(name, spaces[i], strlen(spaces[i])) == 0)
+            return true;
+    return false;
 }
 
 static int64_t hand_over(struct wire_bytes from, void *into, size_t room)
@@ -138,7 +142,7 @@ static int64_t get_capability(struct fs *fs, uint64_t ino, void *value, size_t r
 
 int64_t fs_getxattr(struct fs *fs, uint64_t ino, const char *name, void *value, size_t room)
 {
-    if (is_system(name))
+    if (!is_supported(name))
         return -EOPNOTSUPP;
     if (strcmp(name, CAPABILITY) == 0)
         return get_capability(fs, ino, value, room);
@@ -181,7 +185,7 @@ static void forget_plain(struct fs *fs, uint64_t ino)
 
 int fs_setxattr(struct fs *fs, uint64_t ino, const char *name, const void *value, size_t bytes, uint32_t flags)
 {
-    if (is_system(name))
+    if (!is_supported(name))
         return -EOPNOTSUPP;
     if (virtual_xattrs_has(name))
         return virtual_xattrs_set(fs, ino, name, value, bytes);
@@ -197,7 +201,7 @@ int fs_setxattr(struct fs *fs, uint64_t ino, const char *name, const void *value
 
 int fs_removexattr(struct fs *fs, uint64_t ino, const char *name)
 {
-    if (is_system(name))
+    if (!is_supported(name))
         return -EOPNOTSUPP;
     if (virtual_xattrs_has(name))
         return -ENODATA;

@@ -136,16 +136,21 @@ doctor_line() { # WHAT PROBLEM
     fi
 }
 
-# Idle cores of a virtual machine that halt at once make every wake-up dear; the operator's choice, so only told.
+# Idle cores of a virtual machine that halt at once make every wake-up dear; the operator's choice, so only told. The
+# parameter counts only where the haltpoll driver is in use.
 doctor_idle_cores() {
-    local file=/sys/module/haltpoll/parameters/guest_halt_poll_ns value
-    [ -r $file ] || return 0
-    value=$(cat $file)
-    if [ "$value" = 0 ]; then
-        echo "note  idle cores halt at once, so small blocks measure the hypervisor's wake-up;" \
-            "to let them poll first: echo 200000 >$file"
-    else
+    local file=/sys/module/haltpoll/parameters/guest_halt_poll_ns driver value=0 mend="boot with cpuidle_haltpoll.force=1"
+    grep -q '^flags.* hypervisor' /proc/cpuinfo || return 0
+    driver=$(cat /sys/devices/system/cpu/cpuidle/current_driver 2>/dev/null || true)
+    if [ "$driver" = haltpoll ]; then
+        value=$(cat $file)
+        mend="echo 200000 >$file"
+    fi
+    if [ "$value" != 0 ]; then
         echo "ok    idle cores poll up to $value ns before they halt ($file)"
+    else
+        echo "note  idle cores halt at once, so small blocks measure the hypervisor's wake-up;" \
+            "to let them poll first: $mend"
     fi
 }
 

@@ -74,7 +74,7 @@ main() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     tests/setup.sh demo
-    make -j"$(nproc)"
+    make --no-print-directory -j"$(nproc)"
     if ! docker_answers; then
         scenarios=$WITHOUT_DOCKER
         say "Docker does not answer, so only $scenarios are measured: $(docker/cluster.sh doctor | sed -n 's/^FAIL *Docker[^:]*: //p')"

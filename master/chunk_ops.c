@@ -152,7 +152,8 @@ static void record_copies(struct core *core, const struct chunk_op *op, int64_t 
         CHECK(core_decide(core, WIRE_TYPE_j_copies, &record, wall_ns) == WIRE_OK);
 }
 
-/* All have answered. If more was cut meanwhile, or nobody has the version, the chunk stays unsettled for the next try. */
+/* All have answered. If more was cut meanwhile, or nobody has the version, the chunk stays unsettled for the next
+ * try. */
 static void finish(struct core *core, struct chunk_op *op, struct core_time now)
 {
     struct chunk *chunk = op->chunk;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What chunkservers say they hold, compared with what they should. A copy is deleted only when its chunk was removed for certain, or when a
- * newer version is known to be good on a connected server; on doubt it stays. Pure; one thread.
+ * What chunkservers say they hold, compared with what they should. A copy is deleted only when its chunk was removed
+ * for certain, or when a newer version is known to be good on a connected server; on doubt it stays. Pure; one
+ * thread.
  */
 #ifndef CALF_CHUNK_REPORTS_H
 #define CALF_CHUNK_REPORTS_H

@@ -27,7 +27,8 @@ static void free_chunk(struct chunk *chunk)
 void chunk_table_fini(struct chunk_table *chunks)
 {
     struct id_walk walk;
-    for (struct id_node *node = id_table_first(&chunks->table, &walk); node; node = id_table_next(&chunks->table, &walk))
+    for (struct id_node *node = id_table_first(&chunks->table, &walk); node;
+         node = id_table_next(&chunks->table, &walk))
         free_chunk((struct chunk *)node);
     id_table_fini(&chunks->table);
     free(chunks->gaps);

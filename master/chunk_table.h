@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All chunks by id: version, which file they belong to, and which servers have valid copies. Also the write leases and unfinished
- * version changes of those few chunks that have any. Does not know what a copy's server is doing now (servers.h).
+ * All chunks by id: version, which file they belong to, and which servers have valid copies. Also the write leases
+ * and unfinished version changes of those few chunks that have any. Does not know what a copy's server is doing now
+ * (servers.h).
  *
- * Invariant: bytes of a chunk above its file's published length are zero, unless a lease on it is outstanding or it is
- * unsettled. A chunk is *unsettled* from the moment a change of state asks for a new version (a cut, a session that ended with a lease, a
- * failed write) until its copies are known to have it; nobody reads or leases it meanwhile. Pure; one thread.
+ * Invariant: bytes of a chunk above its file's published length are zero, unless a lease on it is outstanding or it
+ * is unsettled. A chunk is *unsettled* from the moment a change of state asks for a new version (a cut, a session
+ * that ended with a lease, a failed write) until its copies are known to have it; nobody reads or leases it
+ * meanwhile. Pure; one thread.
  */
 #ifndef CALF_CHUNK_TABLE_H
 #define CALF_CHUNK_TABLE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Requests of clients about chunks: where to read, where to write, what to do when writing failed; and the end of a session.
+ * Requests of clients about chunks: where to read, where to write, what to do when writing failed; and the end of a
+ * session.
  */
 #include <string.h>
 
@@ -157,8 +158,8 @@ uint16_t client_request_chunk_lease(struct client_request *request, const struct
     return WIRE_OK;
 }
 
-/* If the chunk is still the one that failed, it goes on without the servers that did; else the asker is behind, and gets a lease as
- * on any chunk. */
+/* If the chunk is still the one that failed, it goes on without the servers that did; else the asker is behind, and
+ * gets a lease as on any chunk. */
 uint16_t client_request_chunk_recover(struct client_request *request, const struct wire_chunk_recover *asked,
                                       struct wire_chunk_recover_reply *reply)
 {

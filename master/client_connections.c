@@ -278,7 +278,8 @@ static void remember(struct connection *connection)
     all->again = connection;
 }
 
-/* Takes the requests that have arrived. A client that sends more before it takes its replies, or while one waits, is not served. */
+/* Takes the requests that have arrived. A client that sends more before it takes its replies, or while one waits, is
+ * not served. */
 static void serve(struct connection *connection)
 {
     struct wire_header header;
@@ -303,6 +304,8 @@ static void serve(struct connection *connection)
         } else if (!handle(connection, &header, body)) {
             park(connection, &header, body);
         }
+        if (!connection->closed && !stream_has_buffered(&connection->stream))
+            return; /* most often there is no more; if there is, the next round brings it */
     }
 }
 

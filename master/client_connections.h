@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Connections of clients: non-blocking streams, one request at a time each. A malformed or misplaced frame closes its
- * connection and is counted. Replies are queued and leave after the journal has what they promise; who does not take his
- * replies gets no more requests done.
+ * Connections of clients: non-blocking streams, one request at a time each. A malformed or misplaced frame closes
+ * its connection and is counted. Replies are queued and leave after the journal has what they promise; who does not
+ * take his replies gets no more requests done.
  */
 #ifndef CALF_CLIENT_CONNECTIONS_H
 #define CALF_CLIENT_CONNECTIONS_H

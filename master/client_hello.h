@@ -7,7 +7,8 @@
 
 #include "master/master.h"
 
-/* Fills the reply; *session: the session's, 0 for an administrator. A status other than WIRE_OK is a refusal, already logged. */
+/* Fills the reply; *session: the session's, 0 for an administrator. A status other than WIRE_OK is a refusal,
+ * already logged. */
 uint16_t client_hello_answer(struct master *master, const struct wire_hello *hello, struct wire_hello_reply *reply,
                              session_id *session) __attribute__((warn_unused_result));
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What clients ask, from decoded request to encoded reply. The table of handlers comes from the schema: a message of class change needs
- * its function in core_apply.h, one of another class a client_request_X here; without it nothing builds.
+ * What clients ask, from decoded request to encoded reply. The table of handlers comes from the schema: a message of
+ * class change needs its function in core_apply.h, one of another class a client_request_X here; without it nothing
+ * builds.
  *
- * A request that cannot be answered yet is parked by its connection and handled again, from the beginning, when something
- * has happened; so a handler may be called many times and does no step twice.
+ * A request that cannot be answered yet is parked by its connection and handled again, from the beginning, when
+ * something has happened; so a handler may be called many times and does no step twice.
  */
 #ifndef CALF_CLIENT_REQUESTS_H
 #define CALF_CLIENT_REQUESTS_H
@@ -23,8 +24,8 @@ struct client_request {
     uint8_t *scratch; /* WIRE_BODY_LIMIT bytes for lists of the reply */
 };
 
-/* Decodes and handles. The reply's body goes to `reply`, which has room for WIRE_BODY_LIMIT. Returns its status, CLIENT_REQUEST_PARKED, or
- * WIRE_BAD_MESSAGE for what no honest client sends: close the connection. */
+/* Decodes and handles. The reply's body goes to `reply`, which has room for WIRE_BODY_LIMIT. Returns its status,
+ * CLIENT_REQUEST_PARKED, or WIRE_BAD_MESSAGE for what no honest client sends: close the connection. */
 uint16_t client_requests_handle(struct client_request *request, struct wire_out *reply)
     __attribute__((warn_unused_result));
 

@@ -115,8 +115,8 @@ static void free_chunks_from(struct core *core, struct inode *inode, uint32_t po
         core_free_chunk(core, inode_chunks(inode)[inode->file.chunk_count - 1]);
 }
 
-/* What lies wholly beyond a new length. A chunk on which somebody holds a lease stays, emptied under a new version: a write
- * under way to a chunk that is no more would be acknowledged and lost. It goes with its last lease. */
+/* What lies wholly beyond a new length. A chunk on which somebody holds a lease stays, emptied under a new version:
+ * a write under way to a chunk that is no more would be acknowledged and lost. It goes with its last lease. */
 static void cut_chunks_from(struct core *core, struct inode *inode, uint32_t position)
 {
     for (uint32_t i = inode->file.chunk_count; i > position; i--) {

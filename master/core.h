@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The master's state as a whole, and the only way to change it: core_apply, which takes one request or journal record and does all of
- * it or, when it returns another status than WIRE_OK, nothing. Replaying the records of all changes into a new core gives the same
- * state, for nothing in here looks at a clock, a socket or chance: times, random ids and placements come in with the change.
+ * The master's state as a whole, and the only way to change it: core_apply, which takes one request or journal
+ * record and does all of it or, when it returns another status than WIRE_OK, nothing. Replaying the records of all
+ * changes into a new core gives the same state, for nothing in here looks at a clock, a socket or chance: times,
+ * random ids and placements come in with the change.
  *
- * Beside the state there is volatile knowledge (which servers are connected, commands on their way), marked so in each
- * header, which apply may note but never decides by. One thread.
+ * Beside the state there is volatile knowledge (which servers are connected, commands on their way), marked so in
+ * each header, which apply may note but never decides by. One thread.
  */
 #ifndef CALF_CORE_H
 #define CALF_CORE_H
@@ -52,8 +53,8 @@ enum { CORE_CHUNK_BYTES_NORMAL = 64 << 20, CORE_CHUNK_BYTES_SMALL = 64 << 10 };
 void core_init(struct core *core, uint64_t cluster, uint32_t chunk_bytes, int64_t time_ns);
 void core_fini(struct core *core);
 
-/* Does the change. The reply's body (if any) is written to `reply`, which has room for WIRE_BODY_LIMIT bytes; for a session's change it is
- * also kept in its slot. WIRE_OK, or why not: then nothing is changed. */
+/* Does the change. The reply's body (if any) is written to `reply`, which has room for WIRE_BODY_LIMIT bytes; for a
+ * session's change it is also kept in its slot. WIRE_OK, or why not: then nothing is changed. */
 uint16_t core_apply(struct core *core, const struct core_change *change, struct wire_out *reply)
     __attribute__((warn_unused_result));
 
@@ -72,10 +73,12 @@ void core_let_go(struct core *core, struct inode *inode);
 /* Frees a chunk with its leases, and has its copies deleted. */
 void core_free_chunk(struct core *core, struct chunk *chunk);
 
-/* Sets a file's length: chunks beyond are freed, and what a shorter length leaves in the last chunk is cut (it is unsettled). */
+/* Sets a file's length: chunks beyond are freed, and what a shorter length leaves in the last chunk is cut (it is
+ * unsettled). */
 void core_cut(struct core *core, struct inode *inode, uint64_t size);
 
-/* A lease is over; clean: its holder said that what was written lies below the length. What may be left above it is cut. */
+/* A lease is over; clean: its holder said that what was written lies below the length. What may be left above it is
+ * cut. */
 void core_end_lease(struct core *core, struct lease *lease, bool clean);
 
 /* A change of attributes or content: ctime and the change counter. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One function for each change of the schema: validates, then changes, then fills the reply. A message of class change or a journal
- * record without its function does not build. Rules of core_apply (core.h) hold for each.
+ * One function for each change of the schema: validates, then changes, then fills the reply. A message of class
+ * change or a journal record without its function does not build. Rules of core_apply (core.h) hold for each.
  */
 #ifndef CALF_CORE_APPLY_H
 #define CALF_CORE_APPLY_H

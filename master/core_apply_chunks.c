@@ -60,7 +60,8 @@ uint16_t core_apply_j_version(struct core *core, const struct core_change *chang
     return WIRE_OK;
 }
 
-/* A version above the known one is a chunkserver's: it knows more than a journal that lost its end. What was to be cut stays to be cut. */
+/* A version above the known one is a chunkserver's: it knows more than a journal that lost its end. What was to be
+ * cut stays to be cut. */
 uint16_t core_apply_j_copies(struct core *core, const struct core_change *change, const struct wire_j_copies *record)
 {
     struct chunk *chunk = chunk_table_find(&core->chunks, record->chunk_id);

@@ -56,7 +56,8 @@ static void touch_dir(struct inode *dir, int64_t time_ns)
     core_touch(dir, time_ns);
 }
 
-/* A new inode under a name that is free. In a set-group-id directory it gets the directory's group, and a directory the bit. */
+/* A new inode under a name that is free. In a set-group-id directory it gets the directory's group, and a directory
+ * the bit. */
 static struct inode *make_inode(struct core *core, struct inode *parent, struct wire_bytes name, uint32_t mode,
                                 uint32_t uid, uint32_t gid, int64_t time_ns)
 {

@@ -164,8 +164,8 @@ static int open_journal(struct master *master, uint64_t index, char why[DATA_DIR
     return rc;
 }
 
-/* Each change that the core does goes to the journal. What a client can lose without having been promised anything need not be on the
- * disk before its reply. */
+/* Each change that the core does goes to the journal. What a client can lose without having been promised anything
+ * need not be on the disk before its reply. */
 static void append_record(void *context, const struct core_change *change)
 {
     struct master *master = context;

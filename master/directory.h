@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The entries of one directory: by name through a hash, and in the order of their cookies for readdir. A cookie is given once
- * and never again in the same directory, so a reader that goes on after one is never misled by what came and went. Entries stand in an array sorted by
- * cookie; one that goes leaves a gap, and gaps are squeezed out when they are half of the array.
+ * The entries of one directory: by name through a hash, and in the order of their cookies for readdir. A cookie is
+ * given once and never again in the same directory, so a reader that goes on after one is never misled by what came
+ * and went. Entries stand in an array sorted by cookie; one that goes leaves a gap, and gaps are squeezed out when
+ * they are half of the array.
  *
  * Small directories have no hash and are searched. Pure; one thread.
  */

@@ -35,8 +35,8 @@ struct id_node *id_table_remove(struct id_table *table, uint64_t id);
 /* All nodes in ascending order of id: a new array of table->count pointers (never NULL), to be freed by the caller. */
 struct id_node **id_table_sorted(const struct id_table *table);
 
-/* Walks in no useful order: for (node = id_table_first(t, &at); node; node = id_table_next(t, &at)). The node handed out last may be
- * freed after it was removed by the walker; nothing else may change the table meanwhile. */
+/* Walks in no useful order: for (node = id_table_first(t, &at); node; node = id_table_next(t, &at)). The node handed
+ * out last may be freed after it was removed by the walker; nothing else may change the table meanwhile. */
 struct id_walk {
     size_t bucket;
     struct id_node *next;

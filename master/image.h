@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The core's state as a sequence of pieces in numbered sections, for snapshots. The same state gives the same bytes, whatever
- * way it came about; volatile knowledge is not in it. Numbers are little-endian and packed.
+ * The core's state as a sequence of pieces in numbered sections, for snapshots. The same state gives the same bytes,
+ * whatever way it came about; volatile knowledge is not in it. Numbers are little-endian and packed.
  */
 #ifndef CALF_IMAGE_H
 #define CALF_IMAGE_H
@@ -26,8 +26,8 @@ enum image_section {
 int image_save(const struct core *core, int (*put)(void *context, uint16_t section, const void *data, size_t bytes),
                void *context) __attribute__((warn_unused_result));
 
-/* Builds a core from pieces: begin on a core that is not initialised, take each piece in order, end. If begin was called, core_fini is the
- * caller's to call, also after an error. */
+/* Builds a core from pieces: begin on a core that is not initialised, take each piece in order, end. If begin was
+ * called, core_fini is the caller's to call, also after an error. */
 struct image_loader {
     struct core *core;
     uint16_t section; /* of the last piece */
@@ -36,7 +36,8 @@ struct image_loader {
 void image_load_begin(struct image_loader *loader, struct core *core);
 
 /* context: the loader. 0; -EUCLEAN: not what image_save wrote. */
-int image_load_take(void *context, uint16_t section, const void *data, size_t bytes) __attribute__((warn_unused_result));
+int image_load_take(void *context, uint16_t section, const void *data, size_t bytes)
+    __attribute__((warn_unused_result));
 
 /* -EUCLEAN: pieces are missing. */
 int image_load_end(struct image_loader *loader) __attribute__((warn_unused_result));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The running master: the core, what is around it, and its time. One thread runs everything (the journal and nng have threads of
- * their own, which touch nothing here).
+ * The running master: the core, what is around it, and its time. One thread runs everything (the journal and nng
+ * have threads of their own, which touch nothing here).
  *
  * All that one round of events changes goes to the journal as one group; replies and commands leave after that.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The event loop: waits for sockets, the control plane and signals; lets each do its work; commits what changed; lets replies and
- * commands leave; and ticks once a second, or faster while somebody waits.
+ * The event loop: waits for sockets, the control plane and signals; lets each do its work; commits what changed;
+ * lets replies and commands leave; and ticks once a second, or faster while somebody waits.
  */
 #ifndef CALF_MASTER_LOOP_H
 #define CALF_MASTER_LOOP_H

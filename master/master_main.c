@@ -39,14 +39,15 @@ static int parse(int argc, char **argv, struct command_line *line)
         {.name = "init", .kind = OPTION_FLAG, .target = &line->init,
          .help = "make a new cluster in DIR, which must not hold one, and serve it"},
         {.name = "geometry", .kind = OPTION_CHOICE, .argument = "normal|small", .target = &line->geometry,
-         .given = &line->geometry_given, .help = "with --init: chunks of 64 MiB (normal) or, for tests, 64 KiB (small)"},
+         .given = &line->geometry_given, 
+         .help = "with --init: chunks of 64 MiB (normal) or, for tests, 64 KiB (small)"},
         {.name = "listen", .kind = OPTION_ADDRESS, .argument = "HOST:PORT", .target = &line->listen,
          .help = "where clients connect; default 127.0.0.1:9421; port 0: any free one"},
         {.name = "control", .kind = OPTION_ADDRESS, .argument = "HOST:PORT", .target = &line->control,
          .help = "where chunkservers and administrators connect; default 127.0.0.1:9420"},
         {.name = "journal-sync", .kind = OPTION_CHOICE, .argument = "interval|always", .target = &line->journal_sync,
-         .help = "acknowledge when the journal is written, and sync it each second (interval, default), or when it is on the "
-                 "disk (always)"},
+         .help = "acknowledge when the journal is written, and sync it each second (interval, default), or when it "
+                 "is on the disk (always)"},
         {.name = "session-timeout", .kind = OPTION_NUMBER, .argument = "SECONDS", .target = &line->session_timeout_s,
          .min = 1, .max = 86400, .help = "a client that is silent for longer loses its session; default 30"},
         {.name = "log", .kind = OPTION_TEXT, .argument = "LEVEL", .target = &line->log_level,

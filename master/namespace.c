@@ -33,7 +33,8 @@ static void free_inode(struct inode *inode)
 void namespace_fini(struct namespace *names)
 {
     struct id_walk walk;
-    for (struct id_node *node = id_table_first(&names->inodes, &walk); node; node = id_table_next(&names->inodes, &walk))
+    for (struct id_node *node = id_table_first(&names->inodes, &walk); node;
+         node = id_table_next(&names->inodes, &walk))
         free_inode((struct inode *)node);
     id_table_fini(&names->inodes);
     *names = (struct namespace){0};

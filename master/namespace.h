@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inodes and the tree they form. An inode lives while it has links or opens; who takes the last one away frees it (core.h, since its
- * chunks go too). Directories know their parent; other inodes may have many.
+ * Inodes and the tree they form. An inode lives while it has links or opens; who takes the last one away frees it
+ * (core.h, since its chunks go too). Directories know their parent; other inodes may have many.
  *
- * A file's chunks stand in an array sorted by index; a file with one needs no array. About 250 bytes for a file with an
- * entry and a chunk. Pure: times come in. One thread.
+ * A file's chunks stand in an array sorted by index; a file with one needs no array. About 250 bytes for a file with
+ * an entry and a chunk. Pure: times come in. One thread.
  */
 #ifndef CALF_NAMESPACE_H
 #define CALF_NAMESPACE_H
@@ -60,7 +60,8 @@ void namespace_fini(struct namespace *names); /* not the chunks */
 
 struct inode *namespace_find(const struct namespace *names, inode_id ino);
 
-/* A new inode, in no directory yet: type and permissions from mode; ino 0: the next one. Of a directory: nlink 2, else 0. */
+/* A new inode, in no directory yet: type and permissions from mode; ino 0: the next one. Of a directory: nlink 2,
+ * else 0. */
 struct inode *namespace_make(struct namespace *names, inode_id ino, uint32_t mode, int64_t time_ns);
 
 /* Frees it; it must have no chunks and, if a directory, no entries. */
@@ -79,7 +80,8 @@ static inline bool inode_is_file(const struct inode *inode)
 /* What stat shows; chunk_bytes is the geometry. */
 void inode_attr(const struct inode *inode, uint32_t chunk_bytes, struct wire_attr *attr);
 
-/* Adds an entry (the name is free) and does what it means for link counts and, if a directory, parent. cookie as directory_add. */
+/* Adds an entry (the name is free) and does what it means for link counts and, if a directory, parent. cookie as
+ * directory_add. */
 void namespace_link(struct inode *dir, struct wire_bytes name, struct inode *inode, uint64_t cookie);
 
 /* Takes the entry away, with the same care; the inode may be left with nlink 0. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The control plane's side of the master: registrations and polls of chunkservers, and what administrators ask. A poll is
- * held until there is a command for its server, for a second at most.
+ * The control plane's side of the master: registrations and polls of chunkservers, and what administrators ask. A
+ * poll is held until there is a command for its server, for a second at most.
  */
 #ifndef CALF_SERVER_CONTROL_H
 #define CALF_SERVER_CONTROL_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The chunkservers: who they are (state: id and node), and what is known of them now (volatile: registration, space, liveness, and the
- * commands on their way). Commands wait here until a poll takes them, and then for their result; one that is not answered is sent
- * again, since a reply to a poll may be lost. Pure: times are monotonic and come in. One thread.
+ * The chunkservers: who they are (state: id and node), and what is known of them now (volatile: registration, space,
+ * liveness, and the commands on their way). Commands wait here until a poll takes them, and then for their result;
+ * one that is not answered is sent again, since a reply to a poll may be lost. Pure: times are monotonic and come
+ * in. One thread.
  */
 #ifndef CALF_SERVERS_H
 #define CALF_SERVERS_H
@@ -101,7 +102,8 @@ static inline bool server_has_work(const struct server *server)
 void server_take_commands(struct server *server, const struct servers *servers, int64_t now_ns, struct wire_out *room,
                           struct wire_list *commands);
 
-/* Forgets the command that a result names. False: unknown, as with a result that comes twice; else *command is what it was. */
+/* Forgets the command that a result names. False: unknown, as with a result that comes twice; else *command is what
+ * it was. */
 bool server_take_result(struct server *server, uint64_t number, struct server_command *command)
     __attribute__((warn_unused_result));
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sessions of clients, and what lasts as long as they do: slots with the last change done on each and its reply (so that a change
- * asked for twice is done once), opens, write leases and append locks. State, rebuilt by replay, but for what is marked volatile.
+ * Sessions of clients, and what lasts as long as they do: slots with the last change done on each and its reply (so
+ * that a change asked for twice is done once), opens, write leases and append locks. State, rebuilt by replay, but
+ * for what is marked volatile.
  *
  * A slot's number is small and its table grows to the highest used. Pure; one thread.
  */

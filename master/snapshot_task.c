@@ -36,8 +36,8 @@ int snapshot_task_write(const struct core *core, const char *dir, uint64_t index
     return snapshot_finish(writer);
 }
 
-/* The child keeps no socket and no lock of the master, so that a new master can start while it still writes; and it ends with its
- * parent. */
+/* The child keeps no socket and no lock of the master, so that a new master can start while it still writes; and it
+ * ends with its parent. */
 static void run_child(struct master *master, pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);

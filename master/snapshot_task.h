@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When and how snapshots are taken: a forked child writes the state as it was at the fork, while the master goes on. The
- * journal begins a new file at that moment; older ones are dropped when the snapshot is on the disk and not before.
+ * When and how snapshots are taken: a forked child writes the state as it was at the fork, while the master goes on.
+ * The journal begins a new file at that moment; older ones are dropped when the snapshot is on the disk and not
+ * before.
  */
 #ifndef CALF_SNAPSHOT_TASK_H
 #define CALF_SNAPSHOT_TASK_H

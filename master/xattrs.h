@@ -26,8 +26,8 @@ static inline struct wire_bytes xattr_value(const struct xattr *xattr)
 
 struct xattr *xattrs_find(struct xattr *first, struct wire_bytes name);
 
-/* Sets or replaces. WIRE_OK; WIRE_EXISTS and WIRE_NO_ATTRIBUTE for the flags of setxattr(2); WIRE_NO_SPACE when all names or all values
- * together would be more than 64 KiB of names or 1 MiB of values. */
+/* Sets or replaces. WIRE_OK; WIRE_EXISTS and WIRE_NO_ATTRIBUTE for the flags of setxattr(2); WIRE_NO_SPACE when all
+ * names or all values together would be more than 64 KiB of names or 1 MiB of values. */
 uint16_t xattrs_set(struct xattr **first, struct wire_bytes name, struct wire_bytes value, uint32_t flags)
     __attribute__((warn_unused_result));
 

@@ -77,6 +77,8 @@ start_dockerd() {
     else
         remove_stale_pid /run/docker.pid dockerd
         remove_stale_pid /run/docker/containerd/containerd.pid containerd
+        # One that runs and does not answer is not helped by another.
+        [ ! -s /run/docker.pid ] || return 1
         setsid dockerd >"$DOCKERD_LOG" 2>&1 </dev/null &
         pid=$!
         echo "$pid $(process_start_time $pid)" >$DOCKERD_RECORD

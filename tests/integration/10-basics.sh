@@ -236,7 +236,8 @@ unlinked_while_open() {
         print -s F, " ", (stat F)[3], "\n"; print -e "gone" ? "there\n" : "not there\n";
         truncate(F, 5000) or print "truncate: $!\n"; sysseek(F, 0, 2); syswrite(F, "b" x 7) == 7 or print "write: $!\n";
         sysseek(F, 4990, 0); my $n = sysread(F, my $data, 100); print "$n $data\n"; close F or print "close: $!\n"'
-    mkdir d; (cd d && rmdir ../d && echo x >f) 2>&1 | sed 's/.*: //'
+    # Like other network file systems, ours may say that the directory is stale.
+    mkdir d; (cd d && rmdir ../d && echo x >f) 2>&1 | sed 's/.*: //; s/Stale file handle/No such file or directory/'
     perl -e 'open(A, ">", "x"); unlink "x"; open(B, ">", "x"); syswrite(A, "old"); syswrite(B, "new"); close A; close B'
     cat x
 }
@@ -347,7 +348,7 @@ wait_for "free space comes back" 20 free_is_at_least $((before - (5 << 20) / siz
 step "a new mount shows the same"
 if [ -z "$PLAIN" ]; then
     mkdir "$MNT/kept" "$REFERENCE/kept"
-    cp -a /usr/share/perl-base "$MNT/kept/tree"
+    cp -a /usr/include/linux "$MNT/kept/tree"
     ln -s target "$MNT/kept/link"
     touch -h -d '2001-02-03 04:05:06.123456789 UTC' "$MNT/kept/link"
     cp -a "$MNT/kept" "$REFERENCE"
@@ -355,7 +356,7 @@ if [ -z "$PLAIN" ]; then
     unmount_calf mnt
     mount_calf mnt
     assert_same_tree "$MNT/kept" "$REFERENCE/kept"
-    assert_same_tree "$MNT/kept/tree" /usr/share/perl-base
+    assert_same_tree "$MNT/kept/tree" /usr/include/linux
     assert_eq "$(getfattr --only-values -n user.kept "$MNT/kept")" yes "attribute after a new mount"
     rm -rf "$MNT/kept"
 fi

@@ -132,7 +132,8 @@ static inline uint16_t fixture_lease(struct core_fixture *f, inode_id ino, uint3
 }
 
 /* Publishes a length, and gives back the lease on chunk `index` (-1: none). */
-static inline uint16_t fixture_publish(struct core_fixture *f, inode_id ino, uint64_t length, int64_t index, bool written)
+static inline uint16_t fixture_publish(struct core_fixture *f, inode_id ino, uint64_t length, int64_t index,
+                                       bool written)
 {
     uint8_t data[64];
     struct wire_out room = wire_out_on(data, sizeof data);

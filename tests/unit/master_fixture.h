@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A master of the test's own: in a directory of its own, on sockets of its own, its loop in a thread. It can be stopped and started again
- * over the same directory. Also what a client and a chunkserver say to it.
+ * A master of the test's own: in a directory of its own, on sockets of its own, its loop in a thread. It can be
+ * stopped and started again over the same directory. Also what a client and a chunkserver say to it.
  */
 #ifndef CALF_TESTS_MASTER_FIXTURE_H
 #define CALF_TESTS_MASTER_FIXTURE_H
@@ -152,11 +152,13 @@ static inline uint16_t test_client_ask(struct test_client *c, uint16_t type, con
     return test_client_recv(c);
 }
 
-static inline uint16_t test_client_create(struct test_client *c, const char *name, uint32_t flags, struct wire_attr *attr)
+static inline uint16_t test_client_create(struct test_client *c, const char *name, uint32_t flags,
+                                          struct wire_attr *attr)
 {
     union wire_any request = {
         .create = {.parent = ROOT_INODE, .name = wire_text(name), .mode = 0644, .flags = flags}};
     struct wire_create_reply reply;
+    *attr = (struct wire_attr){0};
     uint16_t status = test_client_ask(c, WIRE_TYPE_create, &request);
     if (status == WIRE_OK) {
         CHECK(wire_get_create_reply(c->body, c->header.body_bytes, &reply) == 0);

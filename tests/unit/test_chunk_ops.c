@@ -209,7 +209,10 @@ static void what_was_removed_is_deleted_and_what_is_strange_stays(void **state)
     chunk_id id = chunk->node.id;
     assert_int_equal(fixture_set_size(f, ino, 0), WIRE_OK);
     const struct wire_chunk_report reports[] = {
-        {.chunk_id = id, .version = 5}, {.chunk_id = f->core.chunks.next_id, .version = 1}, {.chunk_id = 999999, .version = 1}};
+        {.chunk_id = id, .version = 5},
+        {.chunk_id = f->core.chunks.next_id, .version = 1},
+        {.chunk_id = 999999, .version = 1},
+    };
     report(f, 1, reports, 3);
     struct wire_command command = serve(f, 1, WIRE_OK);
     assert_int_equal(command.action, WIRE_ACTION_DELETE);

@@ -158,7 +158,8 @@ static void send_raw(struct test_client *c, uint16_t type, const void *body, uin
     assert_int_equal(stream_send(&c->stream, &header, body, NULL, 0), 0);
 }
 
-/* Every message of the schema, cut at every byte, and with each byte set to all ones (so that each length is at its maximum once). */
+/* Every message of the schema, cut at every byte, and with each byte set to all ones (so that each length is at its
+ * maximum once). */
 static void malformed_messages_close_only_their_connection(void **state)
 {
     struct master_fixture *f = *state;

@@ -110,8 +110,13 @@ static void random_file_change(struct core_fixture *f)
         (void)fixture_ask(f, WIRE_TYPE_set_goal, &request);
         break;
     default:
-        request.setattr = (struct wire_setattr){.ino = ino, .valid = draw(512) & ~(uint32_t)WIRE_SET_SIZE, .mode = draw(4096),
-                                                .uid = draw(9), .gid = draw(9), .mtime = 5, .atime = 6};
+        request.setattr = (struct wire_setattr){.ino = ino,
+                                                .valid = draw(512) & ~(uint32_t)WIRE_SET_SIZE,
+                                                .mode = draw(4096),
+                                                .uid = draw(9),
+                                                .gid = draw(9),
+                                                .mtime = 5,
+                                                .atime = 6};
         (void)fixture_ask(f, WIRE_TYPE_setattr, &request);
     }
 }
@@ -381,6 +386,29 @@ static void a_cut_frees_what_is_beyond_and_unsettles_the_last_chunk(void **state
     fixture_destroy(f);
 }
 
+/* Whoever has a lease may be writing, and must hear of the cut before its write is acknowledged. */
+static void a_cut_empties_chunks_that_are_leased_and_frees_them_later(void **state)
+{
+    struct core_fixture *f = fixture_create(2);
+    (void)state;
+    inode_id ino = fixture_make_file(f, "a");
+    struct inode *inode = namespace_find(&f->core.names, ino);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(fixture_lease(f, ino, i, 2), WIRE_OK);
+    assert_int_equal(fixture_publish(f, ino, 3 * CORE_CHUNK_BYTES_SMALL, 0, true), WIRE_OK);
+    assert_int_equal(fixture_set_size(f, ino, 0), WIRE_OK);
+    assert_null(inode_find_chunk(inode, 0));
+    for (uint32_t i = 1; i < 3; i++) {
+        assert_true(chunk_is_unsettled(inode_find_chunk(inode, i)));
+        assert_int_equal(inode_find_chunk(inode, i)->activity->keep_bytes, 0);
+    }
+    assert_int_equal(fixture_publish(f, ino, 0, 1, false), WIRE_OK);
+    assert_int_equal(fixture_publish(f, ino, 0, 2, false), WIRE_OK);
+    assert_int_equal(inode->file.chunk_count, 0);
+    assert_int_equal(f->core.chunks.unsettled_count, 0);
+    fixture_destroy(f);
+}
+
 static void directories_move_with_their_link_counts(void **state)
 {
     struct core_fixture *f = fixture_create(1);
@@ -415,6 +443,7 @@ int main(void)
         cmocka_unit_test(an_unlinked_file_lives_until_its_last_release),
         cmocka_unit_test(a_session_takes_all_it_had_with_it),
         cmocka_unit_test(a_cut_frees_what_is_beyond_and_unsettles_the_last_chunk),
+        cmocka_unit_test(a_cut_empties_chunks_that_are_leased_and_frees_them_later),
         cmocka_unit_test(directories_move_with_their_link_counts),
     };
     log_init("test", LOG_ERROR);

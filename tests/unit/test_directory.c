@@ -36,7 +36,8 @@ static void finds_what_was_added_and_nothing_else(void **state)
     directory_fini(&directory);
 }
 
-/* A reader that goes on by cookie sees each entry that was there all the time exactly once, whatever goes between its steps. */
+/* A reader that goes on by cookie sees each entry that was there all the time exactly once, whatever goes between
+ * its steps. */
 static void cookies_stay_valid_while_entries_go(void **state)
 {
     enum { ENTRIES = 3000 };
