@@ -24,11 +24,6 @@ enum {
     OPTIONS_BYTES = 512,
 };
 
-/* How long the kernel may use names and attributes unasked. Other mounts may change them at any time, and close-to-open
- * lets nobody see them late; an exclusive mount has no others. */
-#define SHARED_TIMEOUT_S 0.0
-#define EXCLUSIVE_TIMEOUT_S 60.0
-
 struct front {
     struct fuse_mount mount;
     const struct fuse_front_options *options;
@@ -138,10 +133,7 @@ static int serve(struct front *front)
 
 int fuse_front_run(struct fs *fs, const struct fuse_front_options *options)
 {
-    struct front front = {.mount = {.fs = fs,
-                                    .exclusive = options->exclusive,
-                                    .cache_timeout_s = options->exclusive ? EXCLUSIVE_TIMEOUT_S : SHARED_TIMEOUT_S},
-                          .options = options};
+    struct front front = {.mount = {.fs = fs, .exclusive = options->exclusive}, .options = options};
     front.session = make_session(&front);
     if (!front.session) {
         log_error("cannot set up FUSE");

@@ -8,7 +8,11 @@ static void on_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
     struct wire_attr attr;
-    fuse_reply_entry_or(req, fs_lookup(mount->fs, parent, name, &attr), &attr);
+    int rc = fs_lookup(mount->fs, parent, name, &attr);
+    if (rc == -ENOENT)
+        fuse_reply_no_entry(req);
+    else
+        fuse_reply_entry_or(req, rc, &attr);
 }
 
 /* Inodes are numbers that need no memory here, so there is nothing to forget. */

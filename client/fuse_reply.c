@@ -9,12 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/believable.h"
 #include "client/retry.h"
 #include "common/clock.h"
 #include "common/scope.h"
 
 /* What stat(2) tells programs to use as a buffer: every write of a default mount is a message, so larger is better. */
 enum { PREFERRED_IO_BYTES = 64 * 1024 };
+
+/* Nobody else can change anything while an exclusive session lasts. */
+#define EXCLUSIVE_TIMEOUT_S 60.0
 
 /* True if a SIGKILL is pending for that thread. Any signal interrupts a request, but writes to files do not end with EINTR for
  * a signal that is handled. A process of another namespace cannot be looked at and is not let go. */
@@ -42,12 +46,19 @@ static bool is_interrupted(void *argument)
 struct fuse_mount *fuse_reply_begin(fuse_req_t req)
 {
     retry_set_interrupted(is_interrupted, req);
+    believable_begin();
     return fuse_req_userdata(req);
 }
 
 void fuse_reply_rc(fuse_req_t req, int rc)
 {
     (void)fuse_reply_err(req, -rc);
+}
+
+/* Seconds for which the kernel may use names and attributes without asking. */
+static double cache_timeout_s(const struct fuse_mount *mount)
+{
+    return mount->exclusive ? EXCLUSIVE_TIMEOUT_S : (double)believable_left_ns() / (double)NS_PER_S;
 }
 
 static struct timespec time_of(int64_t ns)
@@ -87,16 +98,17 @@ void fuse_reply_attr_or(fuse_req_t req, int rc, const struct wire_attr *attr)
         return;
     }
     make_stat(attr, &st);
-    (void)fuse_reply_attr(req, &st, mount->cache_timeout_s);
+    (void)fuse_reply_attr(req, &st, cache_timeout_s(mount));
 }
 
 void fuse_reply_make_entry(const struct fuse_mount *mount, const struct wire_attr *attr, struct fuse_entry_param *entry)
 {
+    double timeout_s = cache_timeout_s(mount);
     *entry = (struct fuse_entry_param){
         .ino = attr->ino,
         .generation = 1, /* inode numbers are never used again */
-        .attr_timeout = mount->cache_timeout_s,
-        .entry_timeout = mount->cache_timeout_s,
+        .attr_timeout = timeout_s,
+        .entry_timeout = timeout_s,
     };
     make_stat(attr, &entry->attr);
 }
@@ -110,6 +122,15 @@ void fuse_reply_entry_or(fuse_req_t req, int rc, const struct wire_attr *attr)
     }
     fuse_reply_make_entry(fuse_req_userdata(req), attr, &entry);
     (void)fuse_reply_entry(req, &entry);
+}
+
+void fuse_reply_no_entry(fuse_req_t req)
+{
+    struct fuse_entry_param none = {.entry_timeout = cache_timeout_s(fuse_req_userdata(req))};
+    if (none.entry_timeout > 0)
+        (void)fuse_reply_entry(req, &none);
+    else
+        fuse_reply_rc(req, -ENOENT);
 }
 
 struct fs_owner fuse_reply_owner(fuse_req_t req)

@@ -14,8 +14,6 @@
 struct fuse_mount {
     struct fs *fs;
     bool exclusive;
-    /* Seconds for which the kernel may use names and attributes without asking: none where others may change them. */
-    double cache_timeout_s;
 };
 
 /* First in every handler: the mount; from here on retries notice that the request's process is being killed. */
@@ -29,6 +27,9 @@ void fuse_reply_attr_or(fuse_req_t req, int rc, const struct wire_attr *attr);
 void fuse_reply_entry_or(fuse_req_t req, int rc, const struct wire_attr *attr);
 
 void fuse_reply_make_entry(const struct fuse_mount *mount, const struct wire_attr *attr, struct fuse_entry_param *entry);
+
+/* That there is no such name. */
+void fuse_reply_no_entry(fuse_req_t req);
 
 struct fs_owner fuse_reply_owner(fuse_req_t req);
 

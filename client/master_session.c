@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/believable.h"
 #include "client/log_gate.h"
 #include "client/retry.h"
 #include "common/check.h"
@@ -220,6 +221,7 @@ struct attempt {
     uint32_t generation; /* the only one in which the call is of use, or MASTER_ANY_GENERATION */
     uint32_t sent_in;    /* generation in which the request was sent and its answer did not come; 0: none */
     int final;           /* a negative errno that no further try would change */
+    int64_t asked_ns;    /* before the first try */
     struct wire_header header;
     const void *body;
 };
@@ -260,6 +262,7 @@ static int try_once(struct master_session *session, struct master_slot *slot, st
         return rc;
     }
     note_answer(session);
+    believable_note(attempt->header.alone, attempt->asked_ns);
     return attempt->header.status;
 }
 
@@ -297,7 +300,8 @@ int master_session_call(struct master_session *session, uint32_t generation, uin
 {
     if (generation != MASTER_ANY_GENERATION && master_session_generation(session) != generation)
         return -ENOTCONN;
-    struct attempt attempt = {.type = type, .request = request, .generation = generation};
+    struct attempt attempt = {
+        .type = type, .request = request, .generation = generation, .asked_ns = clock_mono_ns()};
     struct master_slot *slot = take_slot(session);
     int rc = run(session, slot, &attempt);
     if (rc == 0 && wire_get_any(type | WIRE_REPLY, attempt.body, attempt.header.body_bytes, &call->reply) < 0) {
@@ -392,7 +396,8 @@ int master_session_create(const struct master_session_options *options, struct m
     retry_start(&retry, INT64_MAX / 2);
     int rc;
     while (is_passing(rc = begin_session(s))) {
-        log_silence(s, rc < 0 ? rc : -wire_status_errno((uint16_t)rc));
+        if (rc != WIRE_AGAIN) /* the only other session is being told that it is not alone any more */
+            log_silence(s, rc < 0 ? rc : -wire_status_errno((uint16_t)rc));
         rc = retry_wait(&retry);
         if (rc < 0)
             break;

@@ -92,14 +92,19 @@ static int ask_for_lease(struct fs *fs, struct open_file *file, uint32_t index)
     return rc;
 }
 
+/* A call that was of use in an older session only: what that one held is lost. */
+static int note_lost_session(struct fs *fs, struct open_file *file, int rc)
+{
+    if (rc != -ENOTCONN)
+        return rc;
+    open_file_enter_generation(file, master_session_generation(fs->session));
+    return -EIO;
+}
+
 static int begin(struct fs *fs, struct open_file *file, struct piece *piece)
 {
     while (!begin_under_lease(file, piece)) {
-        int rc = ask_for_lease(fs, file, piece->index);
-        if (rc == -ENOTCONN) {
-            open_file_enter_generation(file, master_session_generation(fs->session));
-            return -EIO;
-        }
+        int rc = note_lost_session(fs, file, ask_for_lease(fs, file, piece->index));
         if (rc < 0)
             return rc;
     }
@@ -166,7 +171,7 @@ static int after_failure(struct fs *fs, struct open_file *file, const struct pie
         return error;
     bool outdated = error == -EKEYEXPIRED || error == -ENOMEDIUM;
     if (piece->location.count > 1 && !(outdated && first)) {
-        int rc = recover(fs, file, piece, failed, error);
+        int rc = note_lost_session(fs, file, recover(fs, file, piece, failed, error));
         if (rc < 0 && rc != -EKEYEXPIRED && rc != -ENOMEDIUM && rc != -EINVAL)
             return rc;
     } else if (error == -EUCLEAN && !first) {
@@ -249,7 +254,7 @@ int64_t write_path_append(struct fs *fs, struct open_file *file, const void *dat
     union wire_any request = {.append_begin = {.ino = file->ino}};
     rc = master_session_call(fs->session, file->generation, WIRE_TYPE_append_begin, &request, &call);
     if (rc < 0)
-        return rc == -ENOTCONN ? -EIO : rc;
+        return note_lost_session(fs, file, rc);
     struct wire_attr attr = call.reply.append_begin_reply.attr;
     master_session_finish(fs->session, &call);
     open_file_learn(file, &attr);

@@ -306,7 +306,8 @@ void wire_put_header(uint8_t out[WIRE_HEADER_BYTES], const struct wire_header *h
 {
     memcpy(out, &header->body_bytes, 4);
     memcpy(out + 4, &header->payload_bytes, 4);
-    memcpy(out + 8, &header->type, 2);
+    uint16_t type = header->alone ? header->type | WIRE_ALONE : header->type;
+    memcpy(out + 8, &type, 2);
     memcpy(out + 10, &header->status, 2);
     memcpy(out + 12, &header->sequence, 4);
 }
@@ -318,6 +319,9 @@ int wire_get_header(const uint8_t in[WIRE_HEADER_BYTES], struct wire_header *hea
     memcpy(&header->type, in + 8, 2);
     memcpy(&header->status, in + 10, 2);
     memcpy(&header->sequence, in + 12, 4);
+    header->alone = header->type & WIRE_REPLY && header->type & WIRE_ALONE;
+    if (header->alone)
+        header->type &= (uint16_t)~WIRE_ALONE;
     int64_t limit = payload_limit(header->type);
     return header->body_bytes > WIRE_BODY_LIMIT || (int64_t)header->payload_bytes > limit ? -EBADMSG : 0;
 }

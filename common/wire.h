@@ -63,6 +63,7 @@ enum wire_type {
 #define WIRE_TYPE_JOURNAL_ROW(name, number, meaning) WIRE_TYPE_##name = number,
     WIRE_MESSAGES(WIRE_TYPE_ROW) WIRE_JOURNAL_RECORDS(WIRE_TYPE_JOURNAL_ROW) WIRE_TYPES = 128,
     WIRE_REPLY = 0x8000, /* set in the type of a reply */
+    WIRE_ALONE = 0x4000, /* on the wire only, in the type of a master's reply: see header.alone */
 };
 
 /* Any request, reply or journal record. */
@@ -84,6 +85,8 @@ struct wire_header {
     uint16_t type;     /* enum wire_type, with WIRE_REPLY in replies */
     uint16_t status;   /* enum wire_status; 0 in requests; a reply with another status has an empty body (but chunk_write's) */
     uint32_t sequence; /* of the request on its connection or slot; its reply repeats it */
+    bool alone; /* in a master's reply: no other session was there or about to come, so until WIRE_ALONE_MS after the request was
+                   sent nothing of what it says can be changed by anybody else */
 };
 
 void wire_put_header(uint8_t out[WIRE_HEADER_BYTES], const struct wire_header *header);

@@ -193,6 +193,7 @@ static void answer(struct connection *connection, const struct wire_header *requ
 {
     struct wire_header header = {
         .type = request->type | WIRE_REPLY, .status = status, .sequence = request->sequence};
+    header.alone = client_hello_is_alone(connection->all->master);
     header.body_bytes = status == WIRE_OK ? (uint32_t)reply->used : 0;
     queue_reply(connection, &header, reply->data);
 }
@@ -408,6 +409,7 @@ void client_connections_tick(struct client_connections *all)
             close_connection(connection);
     }
     client_hello_end_silent(all->master);
+    client_hello_forget_newcomer(all->master);
 }
 
 int client_connections_create(struct master *master, struct master_loop *loop, int listen_fd,

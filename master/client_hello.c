@@ -15,6 +15,34 @@ static uint64_t random_id(void)
     return id;
 }
 
+/* From the first to the second session: what the first one was told last may be believed for WIRE_ALONE_MS after it asked, and is
+ * handed to its kernel a little later. */
+#define SHARING_DELAY_NS (2 * WIRE_ALONE_MS * NS_PER_MS)
+/* A newcomer that does not come back has changed its mind. */
+#define SHARING_FORGOTTEN_NS (10 * NS_PER_S)
+
+bool client_hello_is_alone(const struct master *master)
+{
+    return master->core.sessions.table.count == 1 && master->sharing_since_ns == 0;
+}
+
+/* Whether one more session may begin now. */
+static bool may_share(struct master *master)
+{
+    if (master->core.sessions.table.count != 1)
+        return true;
+    if (master->sharing_since_ns == 0)
+        master->sharing_since_ns = master->now.mono_ns;
+    master->sharing_asked_ns = master->now.mono_ns;
+    return master->now.mono_ns - master->sharing_since_ns >= SHARING_DELAY_NS;
+}
+
+void client_hello_forget_newcomer(struct master *master)
+{
+    if (master->core.sessions.table.count <= 1 && master->now.mono_ns - master->sharing_asked_ns > SHARING_FORGOTTEN_NS)
+        master->sharing_since_ns = 0;
+}
+
 static uint16_t open_session(struct master *master, const struct wire_hello *hello, session_id *session)
 {
     const struct sessions *sessions = &master->core.sessions;
@@ -24,6 +52,8 @@ static uint16_t open_session(struct master *master, const struct wire_hello *hel
         return WIRE_EXCLUSIVE;
     if (sessions->table.count >= SESSIONS_LIMIT)
         return WIRE_BUSY;
+    if (!may_share(master))
+        return WIRE_AGAIN;
     uint16_t status = core_decide(&master->core, WIRE_TYPE_j_session, &record, master->now.wall_ns);
     *session = record.j_session.session;
     if (status == WIRE_OK)
@@ -53,6 +83,8 @@ uint16_t client_hello_answer(struct master *master, const struct wire_hello *hel
                              session_id *session)
 {
     uint16_t status = check_hello(master, hello, session);
+    if (status == WIRE_AGAIN)
+        return status;
     if (status != WIRE_OK) {
         log_warning("%.*s is refused: %s", (int)hello->node.length, (const char *)hello->node.data,
                     wire_status_text(status));

@@ -26,6 +26,9 @@ struct master {
     struct core_time now;    /* of this round */
     int64_t started_ns;      /* monotonic */
     uint32_t session_timeout_ms;
+    /* A second session is let in only when nothing that the first was told to believe is believed any more. */
+    int64_t sharing_since_ns;    /* monotonic: when somebody else came to the one session; 0: nobody */
+    int64_t sharing_asked_ns;    /* when he last asked */
     bool changed, need_sync; /* in this round: records were appended; one of them must be on the disk */
     struct client_connections *clients;
     struct server_control *control;
