@@ -27,7 +27,9 @@ die() { say "$*"; exit 1; }
 # Prints those of the packages that are not installed.
 packages_missing() { # PACKAGE...
     local installed name
-    installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null | sed -n 's/ installed$//p')
+    # It fails when it does not know one of them.
+    installed=$({ dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true; } |
+        sed -n 's/ installed$//p')
     for name in "$@"; do
         grep -qxF -e "$name" <<<"$installed" || echo "$name"
     done

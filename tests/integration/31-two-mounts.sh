@@ -8,8 +8,20 @@
 requires root fuse perl
 start_cluster 2
 A=$MNT
+echo before >"$A/lone"
+keep_asking() { # keeps the names fresh in the kernel's cache of the first mount
+    while [ -e "$A" ] && [ ! -e "$TEST_DIR/enough" ]; do stat "$A/lone" "$A/none" >/dev/null 2>&1 || true; done
+}
+start_job asker keep_asking
 mount_calf second
 B=$MNT
+
+step "what a mount believed while it was alone"
+mv "$B/lone" "$B/none"
+if cat "$A/lone" >/dev/null 2>&1; then fail "the old name can still be opened"; fi
+assert_eq "$(cat "$A/none")" before "the new name is not seen"
+: >"$TEST_DIR/enough"
+job_status asker 10 || fail "asking failed"
 PATTERN=$TEST_DIR/pattern
 head -c 3000000 /dev/urandom >"$PATTERN"
 

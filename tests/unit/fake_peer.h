@@ -30,7 +30,7 @@ struct fake_reply {
     union wire_any value;
     const void *payload;
     uint32_t payload_bytes;
-    uint8_t scratch[8192]; /* for lists and bytes that the value points to */
+    _Alignas(8) uint8_t scratch[8192]; /* for lists and bytes that the value points to */
 };
 
 struct fake_peer {
