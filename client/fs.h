@@ -101,7 +101,11 @@ int fs_read(struct fs *fs, struct fs_handle *handle, uint64_t offset, size_t byt
  * of a delayed publication, once. */
 int64_t fs_write(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes) FS_RESULT;
 
-/* The same at the end of the file, whoever writes there; *at is where it went. */
+/* Takes set-user-id, and set-group-id where the group may execute, off the file if it is known to have them: before a write by
+ * somebody without the right to keep them. */
+int fs_kill_suid(struct fs *fs, struct fs_handle *handle) FS_RESULT;
+
+/* As fs_write, at the end of the file, whoever writes there; *at is where it went. */
 int64_t fs_append(struct fs *fs, struct fs_handle *handle, const void *data, size_t bytes, uint64_t *at) FS_RESULT;
 
 /* The caller's own cache of the file's content is not to be relied on: the next open says *content_known false. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "client/fs_calls.h"
 #include "client/fs_state.h"
@@ -64,6 +65,16 @@ int fs_setattr(struct fs *fs, const struct wire_setattr *change, struct wire_att
     if (file)
         open_files_put(file);
     return rc;
+}
+
+int fs_kill_suid(struct fs *fs, struct fs_handle *handle)
+{
+    struct wire_attr attr = open_file_attr(handle->file);
+    bool group = (attr.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+    if (!(attr.mode & S_ISUID) && !group)
+        return 0;
+    struct wire_setattr change = {.ino = attr.ino, .valid = WIRE_SET_KILL_SUID};
+    return fs_setattr(fs, &change, &attr);
 }
 
 int fs_statfs(struct fs *fs, struct wire_statfs_reply *space)

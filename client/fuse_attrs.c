@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/statvfs.h>
 
+#include "client/fuse_device.h"
 #include "client/fuse_reply.h"
 #include "client/thread_buffer.h"
 #include "common/clock.h"
@@ -64,6 +65,8 @@ static void on_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_s
         .mtime = ns_of(st->st_mtim),
     };
     (void)fi;
+    if (change.valid & (WIRE_SET_UID | WIRE_SET_GID) && fuse_device_leaves_suid())
+        change.valid |= WIRE_SET_KILL_SUID;
     /* With nothing left to set (a change time alone, which follows by itself) it is a getattr. */
     int rc = change.valid ? fs_setattr(mount->fs, &change, &attr) : fs_getattr(mount->fs, ino, &attr);
     fuse_reply_attr_or(req, rc, &attr);

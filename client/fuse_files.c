@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 
+#include "client/fuse_device.h"
 #include "client/fuse_reply.h"
 
 static struct fs_handle *handle_of(const struct fuse_file_info *fi)
@@ -38,6 +39,7 @@ static void on_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
     struct fuse_entry_param entry;
     fuse_reply_make_entry(mount, &attr, &entry);
     fill_info(mount, fi, handle, false);
+    fuse_device_opens();
     if (fuse_reply_create(req, &entry, fi) < 0)
         fs_release(mount->fs, handle);
 }
@@ -52,7 +54,13 @@ static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         fuse_reply_rc(req, rc);
         return;
     }
+    if (fuse_device_kills_suid() && (rc = fs_kill_suid(mount->fs, handle)) < 0) {
+        fs_release(mount->fs, handle);
+        fuse_reply_rc(req, rc);
+        return;
+    }
     fill_info(mount, fi, handle, content_known);
+    fuse_device_opens();
     if (fuse_reply_open(req, fi) < 0)
         fs_release(mount->fs, handle);
 }
@@ -74,8 +82,12 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, s
 static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t offset, struct fuse_file_info *fi)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
-    int64_t n;
     (void)ino;
+    int64_t n = fuse_device_kills_suid() ? fs_kill_suid(mount->fs, handle_of(fi)) : 0;
+    if (n < 0) {
+        fuse_reply_rc(req, (int)n);
+        return;
+    }
     if (appends(mount, fi)) {
         uint64_t at = (uint64_t)offset;
         n = fs_append(mount->fs, handle_of(fi), data, size, &at);

@@ -6,10 +6,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "client/ending.h"
+#include "client/fuse_device.h"
 #include "client/fuse_reply.h"
 #include "common/check.h"
 #include "common/log.h"
@@ -21,7 +23,7 @@ enum {
     WORKERS_IDLE = 16,
     BACKGROUND_LIMIT = 64, /* read-ahead and asynchronous direct requests */
     READ_AHEAD_KIB = 1024,
-    OPTIONS_BYTES = 512,
+    OPTIONS_BYTES = 128,
 };
 
 struct front {
@@ -101,21 +103,27 @@ static void start_threads(struct front *front)
 static struct fuse_session *make_session(struct front *front)
 {
     struct fuse_lowlevel_ops ops = {.init = on_init};
-    char text[OPTIONS_BYTES];
     fuse_names_fill(&ops);
     fuse_attrs_fill(&ops);
     fuse_files_fill(&ops);
     fuse_dirs_fill(&ops);
-    int n = snprintf(text, sizeof text, "subtype=calf,default_permissions,allow_other,dev,suid,max_read=%d,fsname=%s",
-                     WIRE_IO_LIMIT, front->options->source);
-    if (n < 0 || (size_t)n >= sizeof text)
-        return NULL;
-    char name[] = "calf-mount", o[] = "-o";
+    char name[] = "calf-mount", o[] = "-o", text[OPTIONS_BYTES];
+    (void)snprintf(text, sizeof text, "max_read=%d", WIRE_IO_LIMIT); /* the rest is said to the kernel directly */
     char *argv[] = {name, o, text, NULL};
     struct fuse_args args = FUSE_ARGS_INIT(3, argv);
     struct fuse_session *session = fuse_session_new(&args, &ops, sizeof ops, &front->mount);
     fuse_opt_free_args(&args);
     return session;
+}
+
+static int mount_session(struct front *front)
+{
+    char options[OPTIONS_BYTES];
+    (void)snprintf(options, sizeof options, "default_permissions,allow_other,max_read=%d", WIRE_IO_LIMIT);
+    int rc = fuse_device_mount(front->session, front->options->mountpoint, front->options->source, options);
+    if (rc < 0)
+        log_error("cannot mount at %s: %s (root and /dev/fuse are needed)", front->options->mountpoint, strerror(-rc));
+    return rc;
 }
 
 static int serve(struct front *front)
@@ -139,15 +147,15 @@ int fuse_front_run(struct fs *fs, const struct fuse_front_options *options)
         log_error("cannot set up FUSE");
         return -EIO;
     }
-    if (fuse_session_mount(front.session, options->mountpoint) != 0) {
-        log_error("cannot mount at %s (root and /dev/fuse are needed)", options->mountpoint);
+    int rc = mount_session(&front);
+    if (rc < 0) {
         fuse_session_destroy(front.session);
-        return -EIO;
+        return rc;
     }
-    int rc = serve(&front);
+    rc = serve(&front);
     ending_set_hook(NULL, NULL);
     atomic_store(&front.done, true);
-    fuse_session_unmount(front.session);
+    fuse_device_unmount(front.session, options->mountpoint);
     (void)pthread_join(front.ready_thread, NULL);
     fuse_session_destroy(front.session);
     return rc;

@@ -67,7 +67,7 @@ run_sweep() { # SCENARIOS
 }
 
 main() {
-    local scenarios=$SCENARIOS
+    local scenarios=$SCENARIOS without='' status=0
     [ "$(id -u)" = 0 ] || die "this needs root, to mount and to make networks: sudo make demo"
     note_what_is_up
     trap finish EXIT
@@ -77,10 +77,14 @@ main() {
     make --no-print-directory -j"$(nproc)"
     if ! docker_answers; then
         scenarios=$WITHOUT_DOCKER
-        say "Docker does not answer, so only $scenarios are measured: $(docker/cluster.sh doctor | sed -n 's/^FAIL *Docker[^:]*: //p')"
+        without="the docker-* scenarios are left out: $(docker/cluster.sh doctor | sed -n 's/^FAIL *Docker[^:]*: //p')"
+        say "$without"
     fi
     fit_ram_disks
-    run_sweep "$scenarios"
+    run_sweep "$scenarios" || status=$?
+    # Once more, for the table has scrolled the first one away.
+    [ -z "$without" ] || say "$without"
+    exit $status
 }
 
 main

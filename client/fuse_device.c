@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/fuse_device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "common/scope.h"
+
+/* Newer than the headers may be; numbers of the kernel's FUSE protocol. */
+#define KILLPRIV_V2 (1u << 28)
+#define INIT_EXTENDED (1u << 30)
+#define DIRECT_IO_ALLOW_MMAP_2 (1u << 4) /* bit 36, in flags2 */
+#define WRITE_KILL_SUIDGID (1u << 2)
+#define OPEN_KILL_SUIDGID (1u << 0)
+#define OPENED_PARALLEL_DIRECT_WRITES (1u << 6)
+
+enum { OPTIONS_BYTES = 256 };
+
+/* Of fuse_init_in and fuse_init_out, whose later members are not in every header. */
+enum { INIT_IN_FLAGS = 12, INIT_IN_FLAGS2 = 16, INIT_OUT_FLAGS = 12, INIT_OUT_FLAGS2 = 32, INIT_OUT_LEAST = 36 };
+
+static atomic_uint offered, offered2; /* by the kernel in its first request */
+static _Atomic uint64_t init_unique;  /* which reply answers that; 0: none waits */
+static atomic_bool leaves_suid;
+static _Thread_local bool kills_suid, opens;
+
+static uint32_t load_u32(const void *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static void add_bits(void *at, uint32_t bits)
+{
+    uint32_t value = load_u32(at) | bits;
+    memcpy(at, &value, sizeof value);
+}
+
+/* ---- requests ---- */
+
+static void note_init(const struct fuse_in_header *header, const uint8_t *body, size_t bytes)
+{
+    if (bytes < INIT_IN_FLAGS + 4)
+        return;
+    uint32_t flags = load_u32(body + INIT_IN_FLAGS);
+    atomic_store(&offered, flags);
+    if (flags & INIT_EXTENDED && bytes >= INIT_IN_FLAGS2 + 4)
+        atomic_store(&offered2, load_u32(body + INIT_IN_FLAGS2));
+    atomic_store(&init_unique, header->unique);
+}
+
+static void note_request(const uint8_t *data, size_t bytes)
+{
+    struct fuse_in_header header;
+    kills_suid = false;
+    opens = false;
+    if (bytes < sizeof header)
+        return;
+    memcpy(&header, data, sizeof header);
+    const uint8_t *body = data + sizeof header;
+    bytes -= sizeof header;
+    switch (header.opcode) {
+    case FUSE_INIT:
+        note_init(&header, body, bytes);
+        break;
+    case FUSE_WRITE:
+        kills_suid = bytes >= sizeof(struct fuse_write_in) &&
+                     load_u32(body + offsetof(struct fuse_write_in, write_flags)) & WRITE_KILL_SUIDGID;
+        break;
+    case FUSE_OPEN: /* fuse_open_in: flags, open_flags */
+        kills_suid = bytes >= 8 && load_u32(body) & O_TRUNC && load_u32(body + 4) & OPEN_KILL_SUIDGID;
+        break;
+    case FUSE_CREATE: /* fuse_create_in: flags, mode, umask, open_flags */
+        kills_suid = bytes >= 16 && load_u32(body) & O_TRUNC && load_u32(body + 12) & OPEN_KILL_SUIDGID;
+        break;
+    }
+}
+
+static ssize_t pass_request(int fd, void *data, size_t room, void *userdata)
+{
+    (void)userdata;
+    ssize_t n = read(fd, data, room);
+    if (n > 0)
+        note_request((const uint8_t *)data, (size_t)n);
+    return n;
+}
+
+/* ---- replies ---- */
+
+static void extend_init(struct iovec *body)
+{
+    uint8_t *at = (uint8_t *)body->iov_base;
+    if (body->iov_len < INIT_OUT_LEAST)
+        return;
+    if (atomic_load(&offered) & KILLPRIV_V2) {
+        add_bits(at + INIT_OUT_FLAGS, KILLPRIV_V2);
+        atomic_store(&leaves_suid, true);
+    }
+    if (atomic_load(&offered2) & DIRECT_IO_ALLOW_MMAP_2) {
+        add_bits(at + INIT_OUT_FLAGS, INIT_EXTENDED);
+        add_bits(at + INIT_OUT_FLAGS2, DIRECT_IO_ALLOW_MMAP_2);
+    }
+}
+
+static ssize_t pass_reply(int fd, struct iovec *pieces, int count, void *userdata)
+{
+    (void)userdata;
+    const struct fuse_out_header *header = (const struct fuse_out_header *)pieces[0].iov_base;
+    if (count > 1 && header->error == 0) {
+        uint64_t unique = header->unique;
+        if (opens && pieces[1].iov_len >= 8) /* fuse_open_out stands last; open_flags and padding end it */
+            add_bits((uint8_t *)pieces[1].iov_base + pieces[1].iov_len - 8, OPENED_PARALLEL_DIRECT_WRITES);
+        else if (unique && atomic_compare_exchange_strong(&init_unique, &unique, 0))
+            extend_init(&pieces[1]);
+    }
+    opens = false;
+    return writev(fd, pieces, count);
+}
+
+/* ---- the mount ---- */
+
+int fuse_device_mount(struct fuse_session *session, const char *mountpoint, const char *source, const char *options)
+{
+    static const struct fuse_custom_io io = {.writev = pass_reply, .read = pass_request};
+    char text[OPTIONS_BYTES];
+    SCOPE_CLOSE int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int n = snprintf(text, sizeof text, "fd=%d,rootmode=40000,user_id=0,group_id=0,%s", fd, options);
+    if (n < 0 || (size_t)n >= sizeof text)
+        return -EINVAL;
+    if (mount(source, mountpoint, "fuse.calf", 0, text) < 0)
+        return -errno;
+    int rc = fuse_session_custom_io(session, &io, fd);
+    if (rc != 0) {
+        (void)umount2(mountpoint, MNT_DETACH);
+        return rc < 0 ? rc : -EIO;
+    }
+    fd = -1;
+    return 0;
+}
+
+void fuse_device_unmount(struct fuse_session *session, const char *mountpoint)
+{
+    struct pollfd device = {.fd = fuse_session_fd(session)};
+    /* The device reports an error once the mount is gone; what is mounted there now is not ours. */
+    if (poll(&device, 1, 0) == 1 && device.revents & POLLERR)
+        return;
+    (void)umount2(mountpoint, MNT_DETACH);
+}
+
+bool fuse_device_kills_suid(void)
+{
+    return kills_suid;
+}
+
+bool fuse_device_leaves_suid(void)
+{
+    return atomic_load(&leaves_suid);
+}
+
+void fuse_device_opens(void)
+{
+    opens = true;
+}
