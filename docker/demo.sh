@@ -84,7 +84,7 @@ main() {
     run_sweep "$scenarios" || status=$?
     # Once more, for the table has scrolled the first one away.
     [ -z "$without" ] || say "$without"
-    exit $status
+    return $status
 }
 
 main

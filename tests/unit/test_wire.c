@@ -329,6 +329,7 @@ static void headers_are_checked(void **state)
     in.payload_bytes = WIRE_PAYLOAD_LIMIT;
     in.sequence = 9;
     wire_put_header(head, &in);
+    memset(&out, 0, sizeof out);
     assert_int_equal(wire_get_header(head, &out), 0);
     assert_memory_equal(&in, &out, sizeof in);
 
@@ -351,6 +352,25 @@ static void headers_are_checked(void **state)
         wire_put_header(head, &in);
         assert_int_equal(wire_get_header(head, &out), -EBADMSG);
     }
+}
+
+/* The mark of a master that serves one client stands in replies only. */
+static void a_reply_can_say_alone(void **state)
+{
+    (void)state;
+    uint8_t head[WIRE_HEADER_BYTES];
+    struct wire_header in = {.type = WIRE_TYPE_getattr | WIRE_REPLY, .alone = true}, out;
+    wire_put_header(head, &in);
+    assert_int_equal(wire_get_header(head, &out), 0);
+    assert_int_equal(out.type, WIRE_TYPE_getattr | WIRE_REPLY);
+    assert_true(out.alone);
+    in.alone = false;
+    wire_put_header(head, &in);
+    assert_int_equal(wire_get_header(head, &out), 0);
+    assert_false(out.alone);
+    in = (struct wire_header){.type = WIRE_TYPE_getattr, .alone = true};
+    wire_put_header(head, &in);
+    assert_int_equal(wire_get_header(head, &out), -EBADMSG);
 }
 
 static void unknown_types_are_refused(void **state)
@@ -462,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_text_has_no_nul),
         cmocka_unit_test(the_bytes_on_the_wire),
         cmocka_unit_test(headers_are_checked),
+        cmocka_unit_test(a_reply_can_say_alone),
         cmocka_unit_test(unknown_types_are_refused),
         cmocka_unit_test(lists_are_walked_and_built),
         cmocka_unit_test(everything_can_be_shown),
