@@ -101,8 +101,8 @@ int fs_read(struct fs *fs, struct fs_handle *handle, uint64_t offset, size_t byt
  * of a delayed publication, once. */
 int64_t fs_write(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes) FS_RESULT;
 
-/* Takes set-user-id, and set-group-id where the group may execute, off the file if it is known to have them: before a write by
- * somebody without the right to keep them. */
+/* Takes set-user-id and set-group-id off the file if it is known to have them: before a write by somebody without the right
+ * to keep them. 1: they were there, and whoever caches attributes must forget them. */
 int fs_kill_suid(struct fs *fs, struct fs_handle *handle) FS_RESULT;
 
 /* As fs_write, at the end of the file, whoever writes there; *at is where it went. */

@@ -70,11 +70,11 @@ int fs_setattr(struct fs *fs, const struct wire_setattr *change, struct wire_att
 int fs_kill_suid(struct fs *fs, struct fs_handle *handle)
 {
     struct wire_attr attr = open_file_attr(handle->file);
-    bool group = (attr.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
-    if (!(attr.mode & S_ISUID) && !group)
+    if (!(attr.mode & (S_ISUID | S_ISGID)))
         return 0;
-    struct wire_setattr change = {.ino = attr.ino, .valid = WIRE_SET_KILL_SUID};
-    return fs_setattr(fs, &change, &attr);
+    struct wire_setattr change = {.ino = attr.ino, .valid = WIRE_SET_KILL_SUID | WIRE_SET_KILL_SGID};
+    int rc = fs_setattr(fs, &change, &attr);
+    return rc < 0 ? rc : 1;
 }
 
 int fs_statfs(struct fs *fs, struct wire_statfs_reply *space)

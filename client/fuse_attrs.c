@@ -36,7 +36,8 @@ static uint32_t valid_bits(int to_set)
         {FUSE_SET_ATTR_GID, WIRE_SET_GID},             {FUSE_SET_ATTR_SIZE, WIRE_SET_SIZE},
         {FUSE_SET_ATTR_ATIME, WIRE_SET_ATIME},         {FUSE_SET_ATTR_MTIME, WIRE_SET_MTIME},
         {FUSE_SET_ATTR_ATIME_NOW, WIRE_SET_ATIME_NOW}, {FUSE_SET_ATTR_MTIME_NOW, WIRE_SET_MTIME_NOW},
-        {FUSE_SET_ATTR_KILL_SUID, WIRE_SET_KILL_SUID}, {FUSE_SET_ATTR_KILL_SGID, WIRE_SET_KILL_SUID},
+        /* The kernel's one bit for both, set in truncations by somebody who may not keep them. */
+        {FUSE_SET_ATTR_KILL_SUID, WIRE_SET_KILL_SUID | WIRE_SET_KILL_SGID},
     };
     uint32_t valid = 0;
     for (unsigned i = 0; i < sizeof bits / sizeof *bits; i++)

@@ -25,6 +25,16 @@ static void fill_info(const struct fuse_mount *mount, struct fuse_file_info *fi,
     fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY; /* closing it has nothing to publish or report */
 }
 
+/* For a request by somebody who may not keep set-user-id and set-group-id. The kernel has the old mode in its cache, and would
+ * still honour it: it is told to forget it before it hears that the request is done. */
+static int kill_suid(struct fuse_mount *mount, fuse_ino_t ino, struct fs_handle *handle)
+{
+    int rc = fuse_device_kills_suid() ? fs_kill_suid(mount->fs, handle) : 0;
+    if (rc == 1)
+        (void)fuse_lowlevel_notify_inval_inode(mount->session, ino, -1, 0); /* attributes alone: no page is waited for */
+    return rc < 0 ? rc : 0;
+}
+
 static void on_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
@@ -54,7 +64,8 @@ static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         fuse_reply_rc(req, rc);
         return;
     }
-    if (fuse_device_kills_suid() && (rc = fs_kill_suid(mount->fs, handle)) < 0) {
+    rc = kill_suid(mount, ino, handle);
+    if (rc < 0) {
         fs_release(mount->fs, handle);
         fuse_reply_rc(req, rc);
         return;
@@ -82,8 +93,7 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, s
 static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t offset, struct fuse_file_info *fi)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
-    (void)ino;
-    int64_t n = fuse_device_kills_suid() ? fs_kill_suid(mount->fs, handle_of(fi)) : 0;
+    int64_t n = kill_suid(mount, ino, handle_of(fi));
     if (n < 0) {
         fuse_reply_rc(req, (int)n);
         return;

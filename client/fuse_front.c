@@ -147,6 +147,7 @@ int fuse_front_run(struct fs *fs, const struct fuse_front_options *options)
         log_error("cannot set up FUSE");
         return -EIO;
     }
+    front.mount.session = front.session;
     int rc = mount_session(&front);
     if (rc < 0) {
         fuse_session_destroy(front.session);

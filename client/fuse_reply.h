@@ -14,6 +14,7 @@
 struct fuse_mount {
     struct fs *fs;
     bool exclusive;
+    struct fuse_session *session;
 };
 
 /* First in every handler: the mount; from here on retries notice that the request's process is being killed. */

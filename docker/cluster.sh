@@ -19,7 +19,7 @@ set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
 HERE=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
-BIN=${CALF_BIN:-$HERE/../build/release/bin}
+BIN=$(realpath -m -- "${CALF_BIN:-$HERE/../build/release/bin}")
 DEFAULT_STATE=/run/calf
 STATE=$DEFAULT_STATE
 PORT_BASE=${CALF_PORT_BASE:-7100}
@@ -180,6 +180,7 @@ command_up() {
         (config_load; scenario_remove) || die "could not clear what is left of $SCENARIO"
         ;;
     esac
+    require memory
     check_ports_free
     trap up_failed EXIT
     trap 'exit 130' INT

@@ -23,7 +23,7 @@ problem_programs() {
     local name
     for name in "${PROGRAMS[@]}"; do
         if [ ! -x "$BIN/$name" ]; then
-            PROBLEM="$(realpath -m "$BIN")/$name is missing: run make (or set CALF_BIN)"
+            PROBLEM="$BIN/$name is missing: run make (or set CALF_BIN)"
             return
         fi
     done
@@ -99,7 +99,7 @@ require() { # PROBLEM...
 }
 
 check_for_up() {
-    require root fuse programs ip memory
+    require root fuse programs ip
     [ "$NETWORK" != switch ] || require netns
     if scenario_uses_docker; then require static docker; fi
 }

@@ -104,7 +104,14 @@ docker_network_list() {
 
 containers_remove() {
     local ids networks
-    docker_usable || return 0
+    if ! docker_usable; then
+        # Without a configuration nothing says that there ever were any.
+        [ -e "$HOME_DIR/config" ] || return 0
+        PROBLEM=
+        problem_docker
+        say "the containers of $SCENARIO cannot be removed: $PROBLEM"
+        return 1
+    fi
     mapfile -t ids < <(container_list)
     if [ ${#ids[@]} -gt 0 ]; then
         docker_do stop -t "$GRACE_S" "${ids[@]}" >/dev/null 2>&1 || true

@@ -23,6 +23,7 @@ process_start() { # PART COMMAND...
         self=$BASHPID
         printf '%s %s\n' "$self" "$(process_start_time "$self")" >"$HOME_DIR/procs/$part.new"
         mv "$HOME_DIR/procs/$part.new" "$HOME_DIR/procs/$part"
+        cd /
         exec setsid "$@"
     ) </dev/null >>"$HOME_DIR/log/$part.log" 2>&1 9>&- &
     while [ ! -e "$HOME_DIR/procs/$part" ] && [ -n "$(process_start_time $!)" ]; do sleep 0.01; done

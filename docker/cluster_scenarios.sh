@@ -174,10 +174,10 @@ part_restart() { # PART
         part_start "$1"
     fi
     case $1 in
-    master) wait_for "the master to answer" master_answers ;;
-    chunkserver*) wait_for "$CHUNKSERVERS chunkservers to be registered" chunkservers_registered ;;
+    master) wait_for "the master to answer" master_answers "$1" ;;
+    chunkserver*) wait_for "$1 to register" chunkservers_registered "$1" ;;
     client)
-        wait_for "the mount to answer" mount_answers
+        wait_for "the mount to answer" mount_answers "$1"
         mount_raise_read_ahead
         ;;
     esac
@@ -205,8 +205,13 @@ master_answers() {
     cluster_admin status >/dev/null 2>&1
 }
 
+# As many chunkservers as run are known to the master. After containers_look.
 chunkservers_registered() {
-    [ "$(cluster_admin servers --json 2>/dev/null | grep -o '"online": *true' | wc -l)" -ge "$CHUNKSERVERS" ]
+    local part running=0
+    while read -r part; do
+        [[ $part != chunkserver* ]] || [ -z "$(part_pid "$part")" ] || running=$((running + 1))
+    done < <(scenario_parts)
+    [ "$(cluster_admin servers --json 2>/dev/null | grep -o '"online": *true' | wc -l)" -ge $running ]
 }
 
 mount_answers() {
@@ -228,16 +233,19 @@ mount_raise_read_ahead() {
         say "the read-ahead of $MOUNT stays as it is: /sys/class/bdi/$device cannot be written"
 }
 
-# Waits until FUNCTION holds. A part that ends meanwhile, or has ended by then, ends the wait, too.
-wait_for() { # WHAT FUNCTION
-    local deadline=$((SECONDS + WAIT_S)) part
+# Waits until FUNCTION holds. When one of the parts (all, if none is named) has ended, this ends the wait, too.
+wait_for() { # WHAT FUNCTION [PART...]
+    local deadline=$((SECONDS + WAIT_S)) what=$1 function=$2 part parts
+    shift 2
+    parts=("$@")
+    [ $# -gt 0 ] || mapfile -t parts < <(scenario_parts)
     while :; do
         containers_look
-        while read -r part; do
-            if part_ended "$part"; then die "$part of $SCENARIO ended while waiting for $1"; fi
-        done < <(scenario_parts)
-        ! "$2" || return 0
-        [ $SECONDS -lt $deadline ] || die "waited $WAIT_S seconds for $1, in vain"
+        for part in "${parts[@]}"; do
+            if part_ended "$part"; then die "$part of $SCENARIO ended while waiting for $what"; fi
+        done
+        ! "$function" || return 0
+        [ $SECONDS -lt $deadline ] || die "waited $WAIT_S seconds for $what, in vain"
         sleep 0.1
     done
 }

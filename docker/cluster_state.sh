@@ -13,10 +13,13 @@
 #   STATE/SCENARIO.lock         held by flock while a command changes the scenario; removed when it ends
 
 LOCK_HELD=no
+# Whether the state directory is ours to remove when it is empty.
+STATE_MADE=no
 
 # Takes the scenario's lock. The file is removed by its holder, so whoever waited for a removed one tries again.
 state_lock() {
     local lock=$STATE/$SCENARIO.lock
+    if [ "$STATE" = "$DEFAULT_STATE" ] || [ ! -e "$STATE" ]; then STATE_MADE=yes; fi
     while :; do
         mkdir -p "$STATE"
         # Another command may remove the directory in between.
@@ -33,8 +36,7 @@ state_unlock() {
     LOCK_HELD=no
     rm -f "$STATE/$SCENARIO.lock"
     exec 9>&-
-    # Only the default directory is ours to remove, and only when the last scenario is gone.
-    if [ "$STATE" = "$DEFAULT_STATE" ]; then rmdir "$STATE" 2>/dev/null || true; fi
+    if [ $STATE_MADE = yes ]; then rmdir "$STATE" 2>/dev/null || true; fi
 }
 
 config_set() { # KEY VALUE

@@ -80,6 +80,9 @@ status_one() { # SCENARIO
     config_load
     containers_look
     state=$(scenario_state)
+    if [ "$state" = broken ] && scenario_uses_docker && ! docker_usable; then
+        say "what runs of $SCENARIO is not known, since Docker does not answer (see cluster.sh doctor)"
+    fi
     if [ "$state" = up ] && [ -w "$HOME_DIR" ] && [ "$LOCK_HELD" = no ]; then pids_write; fi
     if [ "$JSON" = yes ]; then status_json "$state"; else status_text "$state"; fi
 }

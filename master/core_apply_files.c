@@ -40,6 +40,8 @@ uint16_t core_apply_setattr(struct core *core, const struct core_change *change,
         inode->mode = (inode->mode & S_IFMT) | (request->mode & 07777);
     if (valid & WIRE_SET_KILL_SUID && inode_is_file(inode))
         inode->mode = without_set_ids(inode->mode);
+    if (valid & WIRE_SET_KILL_SGID && inode_is_file(inode))
+        inode->mode &= ~(uint32_t)S_ISGID;
     if (valid & WIRE_SET_UID)
         inode->uid = request->uid;
     if (valid & WIRE_SET_GID)

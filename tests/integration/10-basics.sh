@@ -287,9 +287,30 @@ concurrent_writers() {
     cmp shared <(head -c 8000000 "$PATTERN") && echo same
 }
 
+# Who may not keep set-user-id and set-group-id bits takes them off by writing, cutting or a change of owner.
+set_ids_are_taken_off() {
+    local how nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
+    chmod 777 .
+    # shellcheck disable=SC2016
+    for how in 'printf x >>f' 'printf x 1<>f' ': >f' 'truncate -s 1 f' 'dd if=/dev/zero of=f bs=4096 count=1 conv=notrunc status=none'; do
+        rm -f f
+        printf abc >f
+        chmod 6777 f
+        sh -c "$how" && stat -c "root: $how: %a" f
+        chmod 6777 f
+        $nobody sh -c "$how" && stat -c "nobody: $how: %a %s" f
+        chmod 6767 f # set-group-id without group execute
+        $nobody sh -c "$how" && stat -c "nobody, no group execute: $how: %a" f
+    done
+    chmod 6777 f
+    chown 65534:65534 f && stat -c 'chown: %a' f
+    mkdir d && chmod 6777 d && chown 65534 d && stat -c 'chown of a directory: %a' d
+    rm -r d
+}
+
 for function in create_and_overwrite neighbouring_sizes cut_and_extend chunk_boundary holes appends renames links \
     modes_and_owners times times_move names unlinked_while_open other_types readdir_with_deletes \
-    directory_positions concurrent_writers; do
+    directory_positions concurrent_writers set_ids_are_taken_off; do
     same_as_tmpfs $function
 done
 

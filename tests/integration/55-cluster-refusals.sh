@@ -62,7 +62,17 @@ status=0
 "$CLUSTER" up bare --state "$TEST_DIR/second" 2>"$TEST_DIR/stderr" || status=$?
 assert_eq $status 1 "status"
 grep -q "port $CALF_PORT_BASE .*calf-master (pid $pid).*CALF_PORT_BASE" "$TEST_DIR/stderr" || fail "$(cat "$TEST_DIR/stderr")"
-assert_eq "$(ls -A "$TEST_DIR/second")" '' "what the refused up left"
+[ ! -e "$TEST_DIR/second" ] || fail "the refused up left its state directory"
+cluster down bare
+
+step "enough memory for one is not enough for two, and one that is up is up whatever it has"
+available_mib=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
+cluster up bare --chunkservers 1 --size $((available_mib * 32 / 100))m >/dev/null
+status=0
+cluster up bare-net --chunkservers 1 --size $((available_mib * 32 / 100))m 2>"$TEST_DIR/stderr" || status=$?
+assert_eq $status 1 "status of the second"
+grep -q 'not enough memory.* of other scenarios' "$TEST_DIR/stderr" || fail "$(cat "$TEST_DIR/stderr")"
+cluster up bare --size 1000g 2>&1 | grep -q 'already up' || fail "the first is not found up"
 cluster down bare
 
 step "a program that does not start: what it said is shown, and nothing stays"
