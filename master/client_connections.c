@@ -108,14 +108,22 @@ static void close_connection(struct connection *connection)
     all->count--;
 }
 
+/* What client_connections_go_on has yet to pass by stays until it has. */
 static void bury_dead(struct client_connections *all)
 {
+    struct connection *kept = NULL;
     while (all->dead) {
         struct connection *connection = all->dead;
         all->dead = connection->next;
+        if (connection->in_again) {
+            connection->next = kept;
+            kept = connection;
+            continue;
+        }
         free(connection->output);
         free(connection);
     }
+    all->dead = kept;
 }
 
 /* ---- output ---- */
@@ -438,6 +446,8 @@ void client_connections_destroy(struct client_connections *all)
         return;
     while (all->first)
         close_connection(all->first);
+    for (struct connection *connection = all->dead; connection; connection = connection->next)
+        connection->in_again = false;
     bury_dead(all);
     (void)close(all->listen_fd);
     free(all->reply);

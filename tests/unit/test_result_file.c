@@ -25,9 +25,9 @@
 #include "tests/unit/synthetic_result.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-enum { INSTRUMENTED = 1 };
+enum { INSTRUMENTED = 1, DAMAGES = 1000 };
 #else
-enum { INSTRUMENTED = 0 };
+enum { INSTRUMENTED = 0, DAMAGES = 20000 };
 #endif
 
 static char dir[SCRATCH_PATH];
@@ -241,7 +241,7 @@ static void random_damage_is_refused(void **unused)
     assert_int_equal(result_file_write(&a, dir), 0);
     char *text = slurp(in_dir("results.json"), &size);
     size_t hash_at = (size_t)(strstr(text, "\"fnv1a64\"") - text);
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < DAMAGES; i++) {
         size_t at = synthetic_random(&state) % size;
         char before = text[at];
         text[at] = (char)(before ^ (1 << synthetic_random(&state) % 8));
@@ -254,7 +254,7 @@ static void random_damage_is_refused(void **unused)
     assert_true(accepted < 100);
     /* Whole pieces cut out, doubled and moved. Without the checksum nothing but the structure guards it. */
     text[hash_at + 1] = 'x';
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < DAMAGES; i++) {
         size_t from = synthetic_random(&state) % size, to = synthetic_random(&state) % size;
         size_t length = synthetic_random(&state) % 40;
         char *copy = malloc(size);
