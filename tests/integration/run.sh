@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the numbered integration scripts one after the other, each in a fresh directory and with a time limit. After each
 # it looks for what the script left behind (mounts below its directory, processes that carry its mark) and ends that by
-# pid: leaving something is a failure too. The last line is "integration: N passed, N failed, N skipped in S s".
+# pid: leaving something is a failure too, and so is a sanitizer's finding in a daemon's log. The last line is "integration: N passed, N failed, N skipped in S s".
 #
 # usage: run.sh [PATTERN...]        PATTERN: part of a script's name, e.g. 10-basics or 5; none means all
 # A script's time limit is 180 s, or what its line "# timeout: SECONDS" says. CALF_BIN: other programs than the release's.
@@ -53,6 +53,11 @@ end_what_was_left() { # end_what_was_left MARK DIR
     done
 }
 
+# What a daemon must never write: a sanitizer's finding or a failed CHECK. A script may not notice.
+found_in_logs() { # found_in_logs DIR
+    grep -aEH 'AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|CHECK failed' "$1"/*.log 2>/dev/null | head -n 5
+}
+
 show_failure() { # show_failure DIR NAME
     local log
     tail -n 60 "$1.output" | sed 's/^/    /'
@@ -79,7 +84,7 @@ run_script() {
     status=$?
     took=$(seconds $(($(now_ms) - start)))
     [ $status -ne 124 ] && [ $status -ne 137 ] || echo "FAIL: not done within $limit s" >>"$dir.output"
-    left=$(end_what_was_left "$mark" "$dir")
+    left=$(end_what_was_left "$mark" "$dir"; found_in_logs "$dir")
     if [ -n "$left" ]; then
         echo "$left" >>"$dir.output"
         [ $status -ne 0 ] || status=1
