@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the numbered integration scripts one after the other, each in a fresh directory and with a time limit. After each
 # it looks for what the script left behind (mounts below its directory, processes that carry its mark) and ends that by
-# pid: leaving something is a failure too, and so is a sanitizer's finding in a daemon's log. The last line is "integration: N passed, N failed, N skipped in S s".
+# pid: leaving something is a failure too, and so is a sanitizer's finding in a daemon's log. The last line is
+# "integration: N passed, N failed, N skipped in S s".
 #
 # usage: run.sh [PATTERN...]        PATTERN: part of a script's name, e.g. 10-basics or 5; none means all
 # A script's time limit is 180 s, or what its line "# timeout: SECONDS" says. CALF_BIN: other programs than the release's.
