@@ -16,13 +16,13 @@ jobs=$(nproc)
 
 # name                budget (s)  function
 LAYERS='
-lint                  30          run_lint
-build-gcc             90          build_gcc
-build-clang           90          build_clang
+lint                  60          run_lint
+build-gcc             60          build_gcc
+build-clang           60          build_clang
 unit                  30          unit_release
 unit-asan             120         unit_asan
 unit-tsan             120         unit_tsan
-integration-host      210         integration_host
+integration-host      270         integration_host
 integration-containers 210        integration_containers
 '
 
