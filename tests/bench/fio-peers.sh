@@ -29,8 +29,8 @@ trap clean_up EXIT
 trap 'exit 130' INT TERM
 
 "$here/moosefs.sh" down
-moosefs=$("$here/moosefs.sh" up 2 2g)
-"$top/docker/cluster.sh" up bare --chunkservers 2 --size 2g --state "$state" >&2
+moosefs=$("$here/moosefs.sh" up 2 3g)
+"$top/docker/cluster.sh" up bare --chunkservers 2 --size 3g --state "$state" >&2
 declare -A mount=([calf]=$state/bare/mnt [moosefs]=$moosefs)
 
 # Bytes a job moves: small enough for slow cells, large enough for a second or so in fast ones.
