@@ -32,6 +32,8 @@ GRACE_S=5
 EXCLUSIVE=no
 ALL=no
 JSON=no
+# Whether an `up` is between its first and its last step.
+UP_RUNS=no
 ARGUMENTS=()
 
 # One line for whoever reads; everything but results goes to standard error.
@@ -134,6 +136,7 @@ up_failed() {
     local status=$? logs
     trap '' INT TERM
     trap - EXIT
+    UP_RUNS=no
     case $status in
     130 | 143) say "interrupted; taking $SCENARIO down again" ;;
     *)
@@ -146,6 +149,12 @@ up_failed() {
     scenario_remove || true
     state_unlock
     exit "$status"
+}
+
+# What a signal does while `up` runs: the EXIT trap takes everything down again.
+up_traps() {
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
 }
 
 # Everything up to a running master, then the chunkservers, then the mount.
@@ -182,14 +191,15 @@ command_up() {
     esac
     require memory
     check_ports_free
+    UP_RUNS=yes
     trap up_failed EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
+    up_traps
     state_make
     network_make
     up_start_parts
     pids_write
     config_set state up
+    UP_RUNS=no
     trap - INT TERM
     trap state_unlock EXIT
     echo "$MOUNT"

@@ -14,19 +14,23 @@ process_start_time() { # PID
     [ "${fields[0]}" = Z ] || [ "${fields[0]}" = X ] || echo "${fields[19]}"
 }
 
-# Runs COMMAND in its own session with its output in the part's log; the lock's descriptor stays here. The process
-# writes its own record before it becomes the program, so that no crash of ours leaves a program without one.
+# Runs COMMAND in its own session with its output in the part's log. The process writes its own record before it becomes
+# the program, and keeps the scenario's lock until then, so that neither a crash nor an interrupt of ours leaves a program
+# without a record: whoever removes the scenario either sees the record or waits for it.
 process_start() { # PART COMMAND...
-    local part=$1 self
+    local part=$1 self interrupted=
     shift
+    if [ "$UP_RUNS" = yes ]; then trap 'interrupted=130' INT; trap 'interrupted=143' TERM; fi
     (
         self=$BASHPID
         printf '%s %s\n' "$self" "$(process_start_time "$self")" >"$HOME_DIR/procs/$part.new"
         mv "$HOME_DIR/procs/$part.new" "$HOME_DIR/procs/$part"
         cd /
-        exec setsid "$@"
-    ) </dev/null >>"$HOME_DIR/log/$part.log" 2>&1 9>&- &
+        exec setsid "$@" 9>&-
+    ) </dev/null >>"$HOME_DIR/log/$part.log" 2>&1 &
     while [ ! -e "$HOME_DIR/procs/$part" ] && [ -n "$(process_start_time $!)" ]; do sleep 0.01; done
+    if [ "$UP_RUNS" = yes ]; then up_traps; fi
+    [ -z "$interrupted" ] || exit "$interrupted"
 }
 
 # The pid of a part that runs as a host process, or nothing when it does not run any more.

@@ -50,6 +50,34 @@ up_in_the_middle() {
     wait $pid || status=$?
 }
 
+# An `up` that is ended between a part's start and its record: the `mv` that completes the record takes its time, and so
+# does the `ls` that finds the records, so that one changes while the other looks.
+slow_records() { # SIGNAL group|script
+    mkdir -p "$TEST_DIR/slow"
+    printf '#!/bin/sh\ntouch %q\nsleep 0.7\nexec /bin/mv "$@"\n' "$TEST_DIR/record-begun" >"$TEST_DIR/slow/mv"
+    printf '#!/bin/sh\n/bin/ls "$@"\nsleep 1\n' >"$TEST_DIR/slow/ls"
+    chmod +x "$TEST_DIR/slow/mv" "$TEST_DIR/slow/ls"
+    rm -f "$TEST_DIR/record-begun"
+    set -m
+    PATH=$TEST_DIR/slow:$PATH "$CLUSTER" up bare --state "$STATE" >"$TEST_DIR/up.output" 2>&1 &
+    pid=$!
+    set +m
+    wait_for "the record of the first part" 10 test -e "$TEST_DIR/record-begun"
+    if [ "$2" = group ]; then kill -s "$1" -- "-$pid"; else kill -s "$1" "$pid"; fi
+    status=0
+    wait $pid || status=$?
+}
+step "Ctrl-C between a part's start and its record"
+slow_records INT group
+assert_eq $status 130 "status of an interrupted up"
+sleep 1
+assert_nothing_left bare
+step "the script alone is killed between a part's start and its record"
+slow_records KILL script
+PATH=$TEST_DIR/slow:$PATH cluster down bare
+sleep 1
+assert_nothing_left bare
+
 # SCENARIO PAUSE... : an `up` is ended at each of these moments, once by Ctrl-C and once by kill -9.
 interrupted_ups() {
     local pause
