@@ -28,11 +28,16 @@ else ifeq ($(MODE),asan)
 else ifeq ($(MODE),tsan)
   MODE_CFLAGS := -O1 -fno-omit-frame-pointer -fsanitize=thread
   MODE_LDFLAGS := -fsanitize=thread
+else ifeq ($(MODE),fuzz)
+  # libFuzzer comes with clang only.
+  CC := clang
+  MODE_CFLAGS := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+  MODE_LDFLAGS := -fsanitize=address,undefined
 else ifeq ($(MODE),cov)
   MODE_CFLAGS := -O0 --coverage
   MODE_LDFLAGS := --coverage
 else
-  $(error MODE is release, debug, asan, tsan or cov, not '$(MODE)')
+  $(error MODE is release, debug, asan, tsan, fuzz or cov, not '$(MODE)')
 endif
 
 ALL_CFLAGS = $(BASE_CFLAGS) $(MODE_CFLAGS) $(CFLAGS)
@@ -114,6 +119,23 @@ $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(foreach f,iobench client chunkserver mas
 .PHONY: unit
 unit: $(UNIT_PROGRAMS) ## build and run the unit tests (MODE applies)
 	$(Q)tests/run-unit.sh $(UNIT_PROGRAMS)
+
+# Fuzz targets: one libFuzzer program a file, linked with the very archives the programs link.
+FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_PROGRAMS := $(patsubst tests/fuzz/%.c,build/fuzz/tests/%,$(FUZZ_SOURCES))
+ifeq ($(MODE),fuzz)
+$(OUT)/tests/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(foreach f,iobench client chunkserver master common,$(call archive,$(f)))
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(BASE_LDFLAGS) $(MODE_LDFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(LIBS_FUSE) $(LIBS_iobench) $(LIBS_COMMON)
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ_PROGRAMS)
+endif
+
+.PHONY: fuzz
+fuzz: ## build the fuzz targets and run each for FUZZ_SECONDS (default 60)
+	$(Q)$(MAKE) --no-print-directory MODE=fuzz fuzz-programs
+	$(Q)tests/run-fuzz.sh $(FUZZ_PROGRAMS)
 
 .PHONY: setup
 setup: ## install what building and testing need (Debian; root)

@@ -22,6 +22,7 @@ build-clang           60          build_clang
 unit                  30          unit_release
 unit-asan             120         unit_asan
 unit-tsan             120         unit_tsan
+fuzz                  240         run_fuzz
 integration-host      270         integration_host
 integration-containers 210        integration_containers
 '
@@ -81,6 +82,8 @@ NO_THREADS=(access_pattern axis believable checksum compare compare_command csv_
     mount_table options plan result_file statistics sweep_options table units wire wire_hostile xattrs)
 unit_tsan() { unit_under tsan "${NO_THREADS[@]}"; }
 
+run_fuzz() { make -j"$jobs" fuzz; }
+
 # Scripts 10 to 49 need no container, 50 to 59 are about nothing else.
 integration_host() { tests/integration/run.sh 1 2 3 4; }
 integration_containers() { tests/integration/run.sh 5; }
@@ -97,7 +100,7 @@ run_layer() { # run_layer NAME BUDGET FUNCTION
     echo "== $name (budget $budget s)"
     start=$(now_ms)
     case $name in
-    unit* | integration*)
+    unit* | fuzz | integration*)
         "$3" </dev/null 2>&1 | tee "$log"
         status=${PIPESTATUS[0]} ;;
     *)
