@@ -79,7 +79,16 @@ define link
 $(say) LINK $@
 $(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(1) $(LIBS_COMMON) 2>$@.warnings; \
 	status=$$?; grep -v -e getaddrinfo -e dlopen -e 'in function' $@.warnings >&2; rm -f $@.warnings; exit $$status
+$(Q)$(strip_program)
 endef
+
+# What runs on the host and in the image carries no symbols; the whole program stays in $(OUT)/debug for gdb and perf.
+STRIP ?= strip
+ifeq ($(MODE),release)
+  strip_program = mkdir -p $(OUT)/debug && mv $@ $(OUT)/debug/$(@F) && $(STRIP) -o $@ $(OUT)/debug/$(@F)
+else
+  strip_program = true
+endif
 
 $(OUT)/bin/calf-master: $(OUT)/master/master_main.o $(call archive,master) $(call archive,common)
 	$(call link)
