@@ -7,13 +7,14 @@
 # This file is the command line and the order of events; the rest lies in the files it sources:
 #   cluster_state.sh      the state directory, lock, configuration, mounts, memory
 #   cluster_process.sh    host processes: start, find again, end
+#   cluster_limits.sh     which cores and how much memory a part may use
 #   cluster_netns.sh      network namespaces of bare-net
 #   cluster_docker.sh     image, network and containers
 #   cluster_scenarios.sh  what each scenario is made of, and the command line of each part
 #   cluster_checks.sh     what must hold before anything is started, and `doctor`
 #   cluster_status.sh     what is running, as text and JSON
 #
-# Names used throughout: a part is one process of a cluster (master, chunkserver1.., client). STATE is the directory
+# Names used throughout: a part is one process of a cluster (master, chunkserver1.., client, client2..). STATE is the directory
 # of all scenarios, HOME_DIR that of the one in hand, PREFIX what its containers, networks and namespaces are called.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
@@ -30,6 +31,11 @@ GOAL=1
 # How long a part has for a good end before it is killed.
 GRACE_S=5
 EXCLUSIVE=no
+CLIENTS=1
+STORE=ram
+DISK=${CALF_DISK:-/var/lib/calf}
+CPUS=
+MEMORY=
 ALL=no
 JSON=no
 # Whether an `up` is between its first and its last step.
@@ -41,7 +47,7 @@ say() { printf 'cluster.sh: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 usage_error() { say "$* (see cluster.sh --help)"; exit 2; }
 
-for part_file in state process netns docker scenarios checks status; do
+for part_file in state process limits netns docker scenarios checks status; do
     # shellcheck source=/dev/null
     . "$HERE/cluster_$part_file.sh"
 done
@@ -50,7 +56,8 @@ print_usage() {
     cat <<'USAGE'
 Starts and stops calf clusters on this machine, one per scenario.
 
-  cluster.sh up SCENARIO [--chunkservers N] [--size BYTES of each] [--goal N] [--exclusive] [--state DIR]
+  cluster.sh up SCENARIO [--chunkservers N] [--size BYTES of each] [--goal N] [--exclusive] [--clients N]
+                [--store ram|disk] [--disk DIR] [--cpus LIST] [--memory LIST] [--state DIR]
   cluster.sh down SCENARIO | --all [--state DIR]
   cluster.sh status [SCENARIO] [--json] [--state DIR]
   cluster.sh doctor                             check what each scenario needs and say how to mend it
@@ -59,16 +66,22 @@ Starts and stops calf clusters on this machine, one per scenario.
   cluster.sh restart SCENARIO PART              start a part again that was killed (or stop it first)
 
 Scenarios:
-  bare           host processes, loopback
-  bare-net       host processes, each in its own network namespace, on a bridge
-  docker-host    containers on the host's network
-  docker-bridge  containers on a Docker bridge network of their own
+  bare              host processes, loopback
+  bare-net          host processes, each in its own network namespace, on a bridge
+  docker-host       containers on the host's network
+  docker-bridge     containers on a Docker bridge network of their own
+  docker-published  containers on a bridge with published ports, the client a host process
 
 `up` returns when the mount answers; the mount is DIR/SCENARIO/mnt. Options of `up`:
   --chunkservers N  how many chunkservers (1 to 32; default 2)
   --size BYTES      RAM disk of each, with k, m or g (default $CALF_SIZE or 1g); at most 60% of the memory available in all
   --goal N          copies of each chunk (default 1)
   --exclusive       the only writing mount, with the kernel's write-back cache
+  --clients N       so many mounts (1 to 32; default 1), each with a client of its own: mnt, mnt2, mnt3, ...
+  --store ram|disk  chunks on a RAM disk each, or in a directory of --disk, durable: the journal is synced always
+  --disk DIR        where directories of --store disk are made (default $CALF_DISK or /var/lib/calf)
+  --cpus LIST       cores of the parts: master=0,chunkserver=1,client=0-1; also chunkserver2=...; without a name: of all
+  --memory LIST     memory of the parts: master=512m,client=1g; without a name: of each; what a RAM disk holds counts, too
   --state DIR       where state and mounts live (default /run/calf)
 
 Environment: CALF_BIN (where the programs are; default build/release/bin), CALF_PORT_BASE (first port of `bare`;
@@ -109,6 +122,11 @@ parse_options() {
         --chunkservers) CHUNKSERVERS=$(option_value "$1" $# "${2:-}"); shift ;;
         --size) SIZE=$(option_value "$1" $# "${2:-}"); shift ;;
         --goal) GOAL=$(option_value "$1" $# "${2:-}"); shift ;;
+        --clients) CLIENTS=$(option_value "$1" $# "${2:-}"); shift ;;
+        --store) STORE=$(option_value "$1" $# "${2:-}"); shift ;;
+        --disk) DISK=$(option_value "$1" $# "${2:-}"); shift ;;
+        --cpus) CPUS=$(option_value "$1" $# "${2:-}"); shift ;;
+        --memory) MEMORY=$(option_value "$1" $# "${2:-}"); shift ;;
         --state) STATE=$(option_value "$1" $# "${2:-}"); shift ;;
         --exclusive) EXCLUSIVE=yes ;;
         --all) ALL=yes ;;
@@ -122,13 +140,19 @@ parse_options() {
     done
     number_within --chunkservers "$CHUNKSERVERS" 1 32
     number_within --goal "$GOAL" 1 "$CHUNKSERVERS"
+    number_within --clients "$CLIENTS" 1 32
+    [[ $STORE =~ ^(ram|disk)$ ]] || usage_error "--store is ram or disk, not '$STORE'"
+    [ "$EXCLUSIVE$CLIENTS" = yes1 ] || [ "$EXCLUSIVE" = no ] || usage_error "--exclusive means one mount: leave out --clients"
+    limits_parse
     number_within CALF_PORT_BASE "$PORT_BASE" 1 60000
     number_within CALF_WAIT_S "$WAIT_S" 1 3600
     SIZE_BYTES=$(size_to_bytes "$SIZE")
     [ "$SIZE_BYTES" -ge $((1 << 20)) ] || usage_error "--size is at least 1m"
     STATE=$(realpath -m -- "$STATE")
+    DISK=$(realpath -m -- "$DISK")
     # Docker's --mount and mountinfo both have characters of their own; none of them is needed here.
     [[ $STATE =~ ^/[A-Za-z0-9_./-]+$ ]] || usage_error "--state takes letters, digits, and _ . - /, not '$STATE'"
+    [[ $DISK =~ ^/[A-Za-z0-9_./-]+$ ]] || usage_error "--disk takes letters, digits, and _ . - /, not '$DISK'"
 }
 
 # Called when `up` ends before its last step, by an error or a signal: everything it made goes again.
@@ -159,7 +183,7 @@ up_traps() {
 
 # Everything up to a running master, then the chunkservers, then the mount.
 up_start_parts() {
-    local i
+    local i part
     master_make_cluster
     part_start master
     wait_for "the master to answer" master_answers
@@ -167,9 +191,9 @@ up_start_parts() {
         part_start "chunkserver$i"
     done
     wait_for "$CHUNKSERVERS chunkservers to register" chunkservers_registered
-    part_start client
-    wait_for "the mount to answer" mount_answers
-    mount_raise_read_ahead
+    while read -r part; do part_start "$part"; done < <(client_parts)
+    wait_for "the mount to answer" mounts_answer
+    mounts_raise_read_ahead
     [ "$GOAL" = 1 ] || cluster_admin goal set "$GOAL" "$MOUNT" >/dev/null || die "could not set goal $GOAL on $MOUNT"
 }
 

@@ -77,6 +77,7 @@ problem_docker() {
 # free memory and what they hold already.
 problem_memory() {
     local pledged used available wanted limit
+    [ "$STORE" = ram ] || return 0
     read -r pledged used < <(ram_disks_kib)
     available=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
     wanted=$(($(ram_disk_bytes) * CHUNKSERVERS / 1024))
@@ -102,6 +103,25 @@ check_for_up() {
     require root fuse programs ip
     [ "$NETWORK" != switch ] || require netns
     if scenario_uses_docker; then require static docker; fi
+    require cpus memory_limits disk
+}
+
+# The directory of --store disk must lie on something that keeps what it is given, and take O_DIRECT.
+problem_disk() {
+    local at=$DISK type free wanted
+    [ "$STORE" = disk ] || return 0
+    while [ ! -d "$at" ]; do at=$(dirname "$at"); done
+    read -r type free < <(stat -f -c '%T %a %S' "$at" | awk '{ print $1, int($2 * $3 / 1024) }')
+    wanted=$(($(ram_disk_bytes) * CHUNKSERVERS / 1024))
+    case $type in
+    tmpfs | ramfs) PROBLEM="--store disk: $DISK lies on $type, which keeps nothing: choose a directory on a disk with --disk" ;;
+    *)
+        if [ "$free" -lt "$wanted" ]; then
+            PROBLEM="--store disk: $at has $((free / 1024)) MiB free, $CHUNKSERVERS stores need $((wanted / 1024)): "
+            PROBLEM+="use a smaller --size, or another directory with --disk"
+        fi
+        ;;
+    esac
 }
 
 # Scenarios on the host's network: nobody else may listen where the parts will.

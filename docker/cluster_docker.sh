@@ -44,6 +44,14 @@ docker_network_make() {
     docker_must "create the network $PREFIX" network create --driver bridge --label "calf.home=$HOME_DIR" "$PREFIX"
 }
 
+# The host's address on the scenario's network.
+docker_network_gateway() {
+    local gateway
+    gateway=$(docker network inspect --format '{{(index .IPAM.Config 0).Gateway}}' "$PREFIX")
+    [ -n "$gateway" ] || die "Docker does not say what the host's address on the network $PREFIX is"
+    echo "${gateway%/*}"
+}
+
 # Prints the options of a part's container, a word a line.
 container_options() { # PART
     printf '%s\n' --name "$PREFIX-$1" --hostname "$1" --label "calf.home=$HOME_DIR" --label "calf.part=$1" \
@@ -51,11 +59,17 @@ container_options() { # PART
     case $NETWORK in
     host) printf '%s\n' --network host ;;
     bridge) printf '%s\n' --network "$PREFIX" ;;
+    published)
+        # At the host's address on this very network: from outside it cannot be reached.
+        printf '%s\n' --network "$PREFIX" --publish "$(part_address "$1"):$(part_port "$1")"
+        [ "$1" != master ] || printf '%s\n' --publish "$(control_address):$(part_port control)"
+        ;;
     esac
+    limits_container_options "$1"
     case $1 in
-    client)
+    client*)
         printf '%s\n' --device /dev/fuse --cap-add SYS_ADMIN \
-            --mount "type=bind,source=$MOUNT,target=$MOUNT,bind-propagation=rshared"
+            --mount "type=bind,source=$(mount_of "$1"),target=$(mount_of "$1"),bind-propagation=rshared"
         [[ $DOCKER_SECURITY != *name=apparmor* ]] || printf '%s\n' --security-opt apparmor=unconfined
         ;;
     *)

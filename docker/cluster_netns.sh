@@ -13,6 +13,7 @@ netns_address() { # PART
     case $1 in
     master) echo $NETNS_SUBNET.2 ;;
     client) echo $NETNS_SUBNET.3 ;;
+    client*) echo $NETNS_SUBNET.$((100 + ${1#client})) ;;
     chunkserver*) echo $NETNS_SUBNET.$((10 + ${1#chunkserver})) ;;
     esac
 }
@@ -38,7 +39,7 @@ netns_list() {
     for path in /run/netns/"$PREFIX"-*; do
         [ -e "$path" ] || continue
         name=${path##*/}
-        [[ ${name#"$PREFIX"-} =~ ^(master|client|switch|chunkserver[0-9]+)$ ]] && echo "$name"
+        [[ ${name#"$PREFIX"-} =~ ^(master|client[0-9]*|switch|chunkserver[0-9]+)$ ]] && echo "$name"
     done
     return 0
 }

@@ -3,12 +3,12 @@
 #
 # What each scenario is made of, and the command line of each part. Sourced by cluster.sh.
 #
-# A scenario is three choices: where the daemons run, where the client runs (host, netns or container), and which
-# network lies between them (loopback, switch, host or bridge). A new scenario is a line in scenario_select and, if it
-# brings a new choice, one case in the function that turns this choice into a command: start_in_*, network_make,
-# part_host, listen_host.
+# A scenario is three choices: where the daemons run, where the clients run (host, netns or container), and which
+# network lies between them (loopback, switch, host, bridge or published). A new scenario is a line in scenario_select
+# and, if it brings a new choice, one case in the function that turns this choice into a command: start_in_*,
+# network_make, part_host, listen_host.
 
-SCENARIOS=(bare bare-net docker-host docker-bridge)
+SCENARIOS=(bare bare-net docker-host docker-bridge docker-published)
 PROGRAMS=(calf-master calf-chunkserver calf-mount calf)
 IMAGE=
 # Ports of a scenario, from its PORT on: master, control, then ten further the chunkservers.
@@ -24,6 +24,7 @@ scenario_select() { # NAME
     bare-net) number=1 DAEMONS=netns CLIENT=netns NETWORK=switch ;;
     docker-host) number=2 DAEMONS=container CLIENT=container NETWORK=host ;;
     docker-bridge) number=3 DAEMONS=container CLIENT=container NETWORK=bridge ;;
+    docker-published) number=4 DAEMONS=container CLIENT=host NETWORK=published ;;
     '') usage_error "which scenario? There are: ${SCENARIOS[*]}" ;;
     *) usage_error "there is no scenario '$1', but: ${SCENARIOS[*]}" ;;
     esac
@@ -42,7 +43,19 @@ scenario_parts() {
     local i
     echo master
     for ((i = 1; i <= CHUNKSERVERS; i++)); do echo "chunkserver$i"; done
+    client_parts
+}
+
+# client, client2, client3, ...: one mount each.
+client_parts() {
+    local i
     echo client
+    for ((i = 2; i <= CLIENTS; i++)); do echo "client$i"; done
+}
+
+# Where a client mounts: mnt, mnt2, mnt3, ...
+mount_of() { # PART
+    echo "$HOME_DIR/mnt${1#client}"
 }
 
 # The host under which the others reach a part.
@@ -51,6 +64,7 @@ part_host() { # PART
     loopback | host) echo 127.0.0.1 ;;
     switch) netns_address "$1" ;;
     bridge) echo "$PREFIX-$1" ;;
+    published) echo "${CONFIG[gateway]}" ;;
     esac
 }
 
@@ -58,7 +72,7 @@ part_host() { # PART
 # "any" is the container's own network.
 listen_host() { # PART
     case $NETWORK in
-    bridge) echo 0.0.0.0 ;;
+    bridge | published) echo 0.0.0.0 ;;
     *) part_host "$1" ;;
     esac
 }
@@ -73,7 +87,7 @@ part_port() { # PART
 
 # HOST:PORT of a part for the others, or nothing for the client, which listens nowhere.
 part_address() { # PART
-    [ "$1" = client ] || echo "$(part_host "$1"):$(part_port "$1")"
+    [[ $1 == client* ]] || echo "$(part_host "$1"):$(part_port "$1")"
 }
 
 control_address() {
@@ -82,9 +96,20 @@ control_address() {
 
 part_directory() { # PART
     case $1 in
-    master) echo "$HOME_DIR/master" ;;
-    chunkserver*) echo "$HOME_DIR/ram${1#chunkserver}" ;;
+    master) if [ "$STORE" = disk ]; then echo "$DISK_HOME/master"; else echo "$HOME_DIR/master"; fi ;;
+    chunkserver*)
+        if [ "$STORE" = disk ]; then
+            echo "$DISK_HOME/disk${1#chunkserver}"
+        else
+            echo "$HOME_DIR/ram${1#chunkserver}"
+        fi
+        ;;
     esac
+}
+
+# Chunks that are to outlive a power loss deserve metadata that does, too.
+journal_sync() {
+    if [ "$STORE" = disk ]; then echo always; else echo interval; fi
 }
 
 # Sets COMMAND to the program and arguments of a part: the same in every scenario, but for the addresses.
@@ -94,16 +119,17 @@ part_command() { # PART
     case $1 in
     master)
         COMMAND=(calf-master --data "$directory" --listen "$(listen_host master):$(part_port master)"
-            --control "$(listen_host master):$(part_port control)" --journal-sync interval)
+            --control "$(listen_host master):$(part_port control)" --journal-sync "$(journal_sync)")
         ;;
     chunkserver*)
         COMMAND=(calf-chunkserver --store "$directory" --size "$SIZE_BYTES" --master "$(control_address)"
             --listen "$(listen_host "$1"):$(part_port "$1")" --advertise "$(part_address "$1")")
+        [ "$STORE" = ram ] || COMMAND+=(--store-kind "$STORE")
         ;;
-    client)
+    client*)
         COMMAND=(calf-mount --master "$(part_address master)")
         [ "$EXCLUSIVE" = no ] || COMMAND+=(--exclusive)
-        COMMAND+=("$MOUNT" -f)
+        COMMAND+=("$(mount_of "$1")" -f)
         ;;
     esac
 }
@@ -111,21 +137,21 @@ part_command() { # PART
 # Makes the cluster's first state with a master of the host that ends at once. The master that stays is started without
 # --init in every scenario, since Docker starts it again with the very same command line.
 master_make_cluster() {
-    process_start init "$BIN/calf-master" --data "$HOME_DIR/master" --init --listen 127.0.0.1:0 --control 127.0.0.1:0
+    process_start init "$BIN/calf-master" --data "$(part_directory master)" --init --listen 127.0.0.1:0 --control 127.0.0.1:0
     wait_for "the first state of the master" master_has_state
     processes_end init
-    if [ "$DAEMONS" = container ]; then chown -R "$CONTAINER_USER" "$HOME_DIR/master"; fi
+    if [ "$DAEMONS" = container ]; then chown -R "$CONTAINER_USER" "$(part_directory master)"; fi
 }
 
 # A snapshot has its name when it is whole. A master that has ended by itself has said why.
 master_has_state() {
-    if compgen -G "$HOME_DIR/master/snapshot.*" | grep -qv '\.tmp$'; then return 0; fi
+    if compgen -G "$(part_directory master)/snapshot.*" | grep -qv '\.tmp$'; then return 0; fi
     [ -n "$(process_pid init)" ] || { cat "$HOME_DIR/log/init.log" >&2; die "the master could not make its first state"; }
     return 1
 }
 
 part_place() { # PART; prints host, netns or container
-    if [ "$1" = client ]; then echo "$CLIENT"; else echo "$DAEMONS"; fi
+    if [[ $1 == client* ]]; then echo "$CLIENT"; else echo "$DAEMONS"; fi
 }
 
 part_start() { # PART
@@ -134,12 +160,16 @@ part_start() { # PART
 }
 
 start_in_host() { # PART PROGRAM ARGUMENTS...
-    process_start "$1" "$BIN/$2" "${@:3}"
+    local limits
+    cgroup_make "$1" || die "could not make the memory cgroup of $1"
+    mapfile -t limits < <(limits_command "$1")
+    process_start "$1" "${limits[@]}" "$BIN/$2" "${@:3}"
 }
 
 start_in_netns() { # PART PROGRAM ARGUMENTS...
     local enter
-    mapfile -t enter < <(netns_command "$1")
+    cgroup_make "$1" || die "could not make the memory cgroup of $1"
+    mapfile -t enter < <(limits_command "$1"; netns_command "$1")
     process_start "$1" "${enter[@]}" "$BIN/$2" "${@:3}"
 }
 
@@ -166,7 +196,7 @@ part_ended() { # PART
 
 # Starts a part that has ended, with the data it had, and waits until it is there again; one that runs is ended first.
 part_restart() { # PART
-    [ "$1" != client ] || ! is_fuse_mount "$MOUNT" || unmount "$MOUNT" || true
+    [[ $1 != client* ]] || ! is_fuse_mount "$(mount_of "$1")" || unmount "$(mount_of "$1")" || true
     if [ "$(part_place "$1")" = container ]; then
         docker_must "restart $PREFIX-$1" restart -t "$GRACE_S" "$PREFIX-$1"
     else
@@ -176,9 +206,9 @@ part_restart() { # PART
     case $1 in
     master) wait_for "the master to answer" master_answers "$1" ;;
     chunkserver*) wait_for "$1 to register" chunkservers_registered "$1" ;;
-    client)
-        wait_for "the mount to answer" mount_answers "$1"
-        mount_raise_read_ahead
+    client*)
+        wait_for "the mount to answer" mounts_answer "$1"
+        mounts_raise_read_ahead
         ;;
     esac
 }
@@ -187,7 +217,14 @@ part_restart() { # PART
 network_make() {
     [ "$NETWORK" != switch ] || netns_make
     ! scenario_uses_docker || image_make
-    [ "$NETWORK" != bridge ] || docker_network_make
+    case $NETWORK in
+    bridge) docker_network_make ;;
+    published)
+        docker_network_make
+        CONFIG[gateway]=$(docker_network_gateway)
+        config_set gateway "${CONFIG[gateway]}"
+        ;;
+    esac
 }
 
 # Runs `calf` where it reaches the master's control address.
@@ -214,8 +251,15 @@ chunkservers_registered() {
     [ "$(cluster_admin servers --json 2>/dev/null | grep -o '"online": *true' | wc -l)" -ge $running ]
 }
 
-mount_answers() {
-    is_fuse_mount "$MOUNT" && timeout -k 1 5 stat "$MOUNT" >/dev/null 2>&1
+mount_answers() { # MOUNT
+    is_fuse_mount "$1" && timeout -k 1 5 stat "$1" >/dev/null 2>&1
+}
+
+mounts_answer() {
+    local part
+    while read -r part; do
+        mount_answers "$(mount_of "$part")" || return 1
+    done < <(client_parts)
 }
 
 is_fuse_mount() { # DIRECTORY
@@ -225,12 +269,14 @@ is_fuse_mount() { # DIRECTORY
 
 # calf-mount raises the kernel's read-ahead for its mount where it may; in a container, sysfs is read-only. Done from
 # here, or sequential reads would differ between deployments for no reason of theirs.
-mount_raise_read_ahead() {
-    local device
+mounts_raise_read_ahead() {
+    local device part
     [ "$CLIENT" = container ] || return 0
-    device=$(mountpoint -d "$MOUNT")
-    echo "$READ_AHEAD_KIB" >"/sys/class/bdi/$device/read_ahead_kb" ||
-        say "the read-ahead of $MOUNT stays as it is: /sys/class/bdi/$device cannot be written"
+    while read -r part; do
+        device=$(mountpoint -d "$(mount_of "$part")")
+        echo "$READ_AHEAD_KIB" >"/sys/class/bdi/$device/read_ahead_kb" ||
+            say "the read-ahead of $(mount_of "$part") stays as it is: /sys/class/bdi/$device cannot be written"
+    done < <(client_parts)
 }
 
 # Waits until FUNCTION holds. When one of the parts (all, if none is named) has ended, this ends the wait, too.
@@ -259,7 +305,7 @@ scenario_exists() {
 scenario_state() {
     if ! scenario_exists; then
         echo down
-    elif [ "${CONFIG[state]:-}" = up ] && scenario_is_whole && mount_answers; then
+    elif [ "${CONFIG[state]:-}" = up ] && scenario_is_whole && mounts_answer; then
         echo up
     else
         echo broken
@@ -285,15 +331,19 @@ scenario_has_containers() {
 # Takes everything of a scenario away, whatever state it is in: the mount first, so that what was written leaves the
 # kernel while the cluster still runs.
 scenario_remove() {
-    local failed=0 parts
-    ! is_mount "$MOUNT" || ! is_fuse_mount "$MOUNT" || unmount "$MOUNT" || true
+    local failed=0 parts clients=() path part
+    while read -r path; do
+        ! is_fuse_mount "$path" || unmount "$path" || true
+    done < <(state_mounts)
     mapfile -t parts < <(cd "$HOME_DIR/procs" 2>/dev/null && ls)
-    if [ ${#parts[@]} -gt 0 ]; then
-        processes_end client || failed=1
-        processes_end "${parts[@]}" || failed=1
-    fi
+    for part in "${parts[@]}"; do
+        [[ $part != client* ]] || clients+=("$part")
+    done
+    [ ${#clients[@]} -eq 0 ] || processes_end "${clients[@]}" || failed=1
+    [ ${#parts[@]} -eq 0 ] || processes_end "${parts[@]}" || failed=1
     if scenario_uses_docker; then containers_remove || failed=1; fi
     if [ "$NETWORK" = switch ]; then netns_remove || failed=1; fi
+    limits_remove
     [ $failed = 0 ] || return 1
     state_remove
 }

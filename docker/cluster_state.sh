@@ -3,9 +3,10 @@
 #
 # The state directory of a scenario: lock, configuration, RAM disks, mounts. Sourced by cluster.sh.
 #
-#   STATE/SCENARIO/mnt          the mount
+#   STATE/SCENARIO/mnt          the mount (mnt2, mnt3, ... with --clients)
 #   STATE/SCENARIO/master       the master's data
 #   STATE/SCENARIO/ramN         RAM disk of chunkserver N (a tmpfs of this host in every scenario)
+#   DISK/PREFIX/{master,diskN}  instead of these two with --store disk
 #   STATE/SCENARIO/log/PART.log what a host process printed (containers: docker logs)
 #   STATE/SCENARIO/procs/PART   "pid start-time" of a host process, so that a recycled pid is never taken for it
 #   STATE/SCENARIO/pids         "part pid" a line, for whoever accounts CPU time
@@ -58,8 +59,14 @@ config_load() {
     SIZE_BYTES=${CONFIG[size_bytes]:-$SIZE_BYTES}
     GOAL=${CONFIG[goal]:-$GOAL}
     EXCLUSIVE=${CONFIG[exclusive]:-$EXCLUSIVE}
+    CLIENTS=${CONFIG[clients]:-$CLIENTS}
+    STORE=${CONFIG[store]:-$STORE}
+    DISK_HOME=${CONFIG[disk_home]:-}
+    CPUS=${CONFIG[cpus]:-$CPUS}
+    MEMORY=${CONFIG[memory]:-$MEMORY}
     PORT=${CONFIG[port]:-$PORT}
     IMAGE=${CONFIG[image]:-$IMAGE}
+    limits_parse
 }
 
 # One hash for the four programs of a cluster: what runs on the host and what is in the image.
@@ -70,27 +77,54 @@ programs_hash() {
 # Directories, RAM disks and configuration of a new scenario. Memory is counted and taken under one lock for the whole
 # machine, so that two scenarios started together cannot both be granted the same memory.
 state_make() {
-    local i hash
+    local i hash part
     hash=$(programs_hash)
     IMAGE=calf:${hash:0:12}
-    mkdir -p "$HOME_DIR"/{mnt,master,log,procs}
+    mkdir -p "$HOME_DIR"/{log,procs}
+    while read -r part; do mkdir "$(mount_of "$part")"; done < <(client_parts)
     config_set scenario "$SCENARIO"
     config_set chunkservers "$CHUNKSERVERS"
     config_set size_bytes "$SIZE_BYTES"
     config_set goal "$GOAL"
     config_set exclusive "$EXCLUSIVE"
+    config_set clients "$CLIENTS"
+    config_set store "$STORE"
+    config_set cpus "$CPUS"
+    config_set memory "$MEMORY"
+    DISK_HOME=
+    if [ "$STORE" = disk ]; then
+        DISK_HOME=$DISK/$PREFIX
+        config_set disk_home "$DISK_HOME"
+        disk_take
+    fi
     config_set port "$PORT"
     config_set binary_sha256 "$hash"
     ! scenario_uses_docker || config_set image "$IMAGE"
-    chmod 700 "$HOME_DIR/master"
+    mkdir "$(part_directory master)"
+    chmod 700 "$(part_directory master)"
     exec 8<"$HERE/cluster.sh"
     flock 8
     require memory
     [ "$CLIENT" != container ] || state_share
     for ((i = 1; i <= CHUNKSERVERS; i++)); do
-        ram_disk_make "$i"
+        "${STORE}_disk_make" "$i"
     done
     exec 8<&-
+}
+
+# The directory of a scenario's stores. Nobody else's may be there.
+disk_take() {
+    if [ -e "$DISK_HOME" ] && [ ! -e "$DISK_HOME/calf-scenario" ]; then
+        die "$DISK_HOME is there and not of this script: remove it, or choose another directory with --disk"
+    fi
+    rm -rf --one-file-system -- "$DISK_HOME"
+    mkdir -p "$DISK_HOME"
+    echo "$HOME_DIR" >"$DISK_HOME/calf-scenario"
+}
+
+disk_disk_make() { # NUMBER
+    mkdir -m 700 "$DISK_HOME/disk$1"
+    [ "$DAEMONS" != container ] || chown "$CONTAINER_USER" "$DISK_HOME/disk$1"
 }
 
 # A mount made inside the client's container appears here when the directory is a shared mount. It is a peer group of
@@ -150,6 +184,10 @@ state_remove() {
     if [ -n "$(state_mounts)" ]; then
         say "$(state_mounts | head -n 1) cannot be unmounted; unmount it, then run: cluster.sh down $SCENARIO"
         return 1
+    fi
+    if [ -n "${CONFIG[disk_home]:-}" ] && [ -e "${CONFIG[disk_home]}/calf-scenario" ]; then
+        rm -rf --one-file-system -- "${CONFIG[disk_home]}"
+        rmdir "${CONFIG[disk_home]%/*}" 2>/dev/null || true
     fi
     rm -rf --one-file-system -- "$HOME_DIR"
 }

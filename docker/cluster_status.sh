@@ -16,15 +16,16 @@ pids_write() {
 }
 
 status_text() { # STATE
-    local part
-    printf '%-14s %s' "$SCENARIO" "$1"
+    local part at
+    printf '%-16s %s' "$SCENARIO" "$1"
     if [ "$1" = down ]; then
         echo
         return
     fi
     printf '  %s\n' "$MOUNT"
     while read -r part; do
-        printf '  %-14s pid %-8s %s\n' "$part" "$(part_pid "$part")" "$(part_address "$part")"
+        at=$(part_address "$part")
+        printf '  %-14s pid %-8s %s\n' "$part" "$(part_pid "$part")" "${at:-$(mount_of "$part")}"
     done < <(scenario_parts)
 }
 
@@ -36,8 +37,10 @@ status_json_part() { # PART
     local pid container=
     pid=$(part_pid "$1")
     [ "$(part_place "$1")" != container ] || container=$PREFIX-$1
-    printf '{"part": "%s", "pid": %s, "container": %s, "address": %s}' "$1" "${pid:-null}" \
+    printf '{"part": "%s", "pid": %s, "container": %s, "address": %s' "$1" "${pid:-null}" \
         "$(json_string_or_null "$container")" "$(json_string_or_null "$(part_address "$1")")"
+    [[ $1 != client* ]] || printf ', "mount": "%s"' "$(mount_of "$1")"
+    printf '}'
 }
 
 status_json() { # STATE
@@ -48,6 +51,8 @@ status_json() { # STATE
         printf ', "chunkservers": %s, "size_bytes": %s, "goal": %s, "exclusive": %s, "control": "%s"' \
             "$CHUNKSERVERS" "$SIZE_BYTES" "$GOAL" "$([ "$EXCLUSIVE" = yes ] && echo true || echo false)" \
             "$(control_address)"
+        printf ', "clients": %s, "store": "%s", "journal_sync": "%s", "cpus": %s, "memory": %s' "$CLIENTS" "$STORE" \
+            "$(journal_sync)" "$(json_string_or_null "$CPUS")" "$(json_string_or_null "$MEMORY")"
         printf ', "image": %s, "binary_sha256": %s, "parts": [' \
             "$(json_string_or_null "$IMAGE")" "$(json_string_or_null "${CONFIG[binary_sha256]:-}")"
         while read -r part; do

@@ -84,9 +84,9 @@ unit_tsan() { unit_under tsan "${NO_THREADS[@]}"; }
 
 run_fuzz() { make -j"$jobs" fuzz; }
 
-# Scripts 10 to 49 need no container, 50 to 59 are about nothing else.
+# Scripts 10 to 49 need no container, 50 to 69 are about deployments.
 integration_host() { tests/integration/run.sh 1 2 3 4; }
-integration_containers() { tests/integration/run.sh 5; }
+integration_containers() { tests/integration/run.sh 5 6; }
 
 # Reads the last "KIND: N passed, N failed, N skipped" of a log; prints "PASSED FAILED SKIPPED".
 read_counts() {
