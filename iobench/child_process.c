@@ -12,7 +12,8 @@
 #include "iobench/interrupt.h"
 
 #define POLL_NS (20 * NS_PER_MS)
-#define TERM_GRACE_NS (5 * NS_PER_S)
+/* cluster.sh takes down what it started, which lasts longer than a few seconds on a busy machine. */
+#define TERM_GRACE_NS (30 * NS_PER_S)
 
 /* In the child. A failed exec is reported through report_fd, which a successful one closes. */
 static void become(char *const argv[], int output_fd, bool quiet, int report_fd)

@@ -13,7 +13,7 @@
 
 /* Runs argv[0] (found in PATH) and gives its exit status; -EINTR if an interrupt was requested and
  * `interruptible`, -ETIMEDOUT if it took longer than limit_ns (in both cases it and its group got SIGTERM,
- * five seconds later SIGKILL), -ECHILD if a signal ended it, else the negative errno of starting it (-ENOENT:
+ * thirty seconds later SIGKILL), -ECHILD if a signal ended it, else the negative errno of starting it (-ENOENT:
  * no such program). output: NULL to send its standard output to our stderr; else its first output_bytes - 1
  * bytes, terminated, and its stderr is thrown away. */
 int child_process_run(char *const argv[], int64_t limit_ns, bool interruptible, char *output, size_t output_bytes)
