@@ -87,7 +87,7 @@ const char *units_format_size(uint64_t bytes, char text[UNITS_TEXT])
 {
     static const char *const suffix[] = {"", "k", "m", "g"};
     unsigned unit = 0;
-    while (unit < 3 && bytes && bytes % 1024 == 0 && (unit == 0 || bytes > 9999)) {
+    while (unit < 3 && bytes && bytes % 1024 == 0 && (unit == 0 || bytes > 4096)) {
         bytes /= 1024;
         unit++;
     }

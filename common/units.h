@@ -32,7 +32,7 @@ int units_parse_address(const char *text, struct address *address) __attribute__
 
 enum { UNITS_TEXT = 32, ADDRESS_TEXT = HOST_LIMIT + 10 };
 
-/* Exact sizes short: 4096 -> "4k", 1048576 -> "1024k" (the benchmark custom: k up to 9999k, then m, g). */
+/* Exact sizes short: 4096 -> "4k", 1048576 -> "1024k" (the benchmark custom: k up to 4096k, then m, g). */
 const char *units_format_size(uint64_t bytes, char text[UNITS_TEXT]);
 
 /* For people, three digits: 1536 -> "1.50 KiB". */

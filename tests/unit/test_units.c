@@ -122,7 +122,7 @@ static void sizes_are_printed_as_they_are_written(void **state)
         const char *text;
     } rows[] = {
         {0, "0"},           {1, "1"},              {1023, "1023"},  {1024, "1k"},          {1025, "1025"},
-        {4096, "4k"},       {MIB, "1024k"},        {2 * MIB, "2048k"}, {16 * MIB, "16m"}, {64 * MIB, "64m"},
+        {4096, "4k"},       {MIB, "1024k"},        {2 * MIB, "2048k"}, {8 * MIB, "8m"},       {16 * MIB, "16m"}, {64 * MIB, "64m"},
         {GIB, "1024m"},     {16 * GIB, "16g"},     {MIB + 1, "1048577"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
