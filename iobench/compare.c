@@ -152,8 +152,9 @@ static struct compare_run reduce(const struct sample *sample)
 {
     double seconds = (double)sample->elapsed_ns / 1e9;
     double cpu = (double)llround(sample->cpu.machine_busy_s * 1e9) / 1e9;
-    struct compare_run run = {.round = sample->round, .cpu_known = cpu > 0};
-    run.log[COMPARE_RATE] = log((double)sample->bytes / seconds);
+    bool operations = test_kind_counts_operations(sample->test);
+    struct compare_run run = {.round = sample->round, .cpu_known = cpu > 0 && !operations};
+    run.log[COMPARE_RATE] = log((double)(operations ? sample->operations : sample->bytes) / seconds);
     if (run.cpu_known)
         run.log[COMPARE_CPU] = log(cpu / ((double)sample->bytes / (double)GIB));
     return run;
@@ -169,7 +170,8 @@ static const char *trouble(const struct sample *sample, enum compare_state *stat
     }
     if (sample->mark[0])
         return sample->mark;
-    return sample->bytes == 0 || sample->elapsed_ns <= 0 ? "nothing-moved" : NULL;
+    uint64_t done = test_kind_counts_operations(sample->test) ? sample->operations : sample->bytes;
+    return done == 0 || sample->elapsed_ns <= 0 ? "nothing-moved" : NULL;
 }
 
 static void finish_series(struct compare_series *series)

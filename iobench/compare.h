@@ -34,7 +34,7 @@ enum compare_metric { COMPARE_RATE, COMPARE_CPU, COMPARE_METRICS };
 struct compare_run {
     uint32_t round;
     bool cpu_known;
-    double log[COMPARE_METRICS]; /* of bytes per second; of CPU seconds (whole machine) per GiB, if known */
+    double log[COMPARE_METRICS]; /* of bytes per second, or operations where nothing is moved; of CPU seconds (whole machine) per GiB, if known */
 };
 
 /* One deployment in one cell. */
@@ -46,7 +46,7 @@ struct compare_series {
     const struct compare_run *runs; /* run_count, by round, one for each round; none unless measured */
     size_t run_count;
     bool cpu_known;             /* of every run */
-    double rate_median;         /* bytes per second; if measured */
+    double rate_median;         /* bytes per second, or operations (test_kind_counts_operations); if measured */
     double cpu_median;          /* seconds per GiB; if cpu_known */
 };
 

@@ -1,34 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "iobench/result.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/check.h"
-
-static const char *const test_names[TEST_KINDS] = {
-    [TEST_WRITE] = "write",
-    [TEST_READ] = "read",
-    [TEST_RANDOM_WRITE] = "random-write",
-    [TEST_RANDOM_READ] = "random-read",
-};
-
-const char *test_kind_name(enum test_kind test)
-{
-    return (unsigned)test < TEST_KINDS ? test_names[test] : NULL;
-}
-
-int test_kind_parse(const char *name, enum test_kind *test)
-{
-    for (unsigned i = 0; i < TEST_KINDS; i++) {
-        if (strcmp(name, test_names[i]) == 0) {
-            *test = (enum test_kind)i;
-            return 0;
-        }
-    }
-    return -EINVAL;
-}
 
 const char *cache_mode_name(enum cache_mode cache)
 {
@@ -49,8 +25,34 @@ void result_init(struct result *result)
     result->environment.guest_halt_poll_ns = -1;
 }
 
+void sample_fini(struct sample *sample)
+{
+    free(sample->intervals);
+    sample->intervals = NULL;
+    sample->interval_count = 0;
+}
+
+void sample_copy(struct sample *to, const struct sample *from)
+{
+    *to = *from;
+    to->intervals = NULL;
+    if (from->interval_count == 0)
+        return;
+    size_t bytes = from->interval_count * sizeof *from->intervals;
+    to->intervals = check_alloc(malloc(bytes));
+    memcpy(to->intervals, from->intervals, bytes);
+}
+
+const char *sync_mode_name(enum sync_mode sync)
+{
+    static const char *const names[SYNC_MODES] = {"fsync", "none", "dsync", "sync"};
+    return (unsigned)sync < SYNC_MODES ? names[sync] : NULL;
+}
+
 void result_fini(struct result *result)
 {
+    for (size_t i = 0; i < result->sample_count; i++)
+        sample_fini(&result->samples[i]);
     free(result->samples);
     result->samples = NULL;
     result->sample_count = result->sample_room = 0;

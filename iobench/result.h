@@ -13,13 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "iobench/test_kind.h"
+
 enum { RESULT_FORMAT_VERSION = 1, RESULT_NAME = 64, RESULT_TEXT = 256, RESULT_SCENARIOS = 16 };
 
 /* Rounds are numbered from 0 and below this. */
 enum { RESULT_ROUNDS = 1000 };
 
-enum test_kind { TEST_WRITE, TEST_READ, TEST_RANDOM_WRITE, TEST_RANDOM_READ, TEST_KINDS };
 enum cache_mode { CACHE_COLD, CACHE_DIRECT, CACHE_WARM };
+
+/* What makes written data lasting: one fsync at the end, nothing, O_DSYNC or O_SYNC on every write (and the fsync). */
+enum sync_mode { SYNC_FSYNC, SYNC_NONE, SYNC_DSYNC, SYNC_SYNC, SYNC_MODES };
 
 /* One deployment of the comparison. The first one of a result is the baseline. */
 struct scenario_info {
@@ -46,6 +50,28 @@ struct cpu_use {
     double steal_s;         /* taken by the hypervisor */
 };
 
+/* What single workers reached, in bytes per second (operations per second where a test moves no bytes), each over its own
+ * time from the release to its end. */
+struct worker_rates {
+    uint64_t min, mean, max;
+    uint64_t mean_inner; /* the mean without the slowest and the fastest; 0 with fewer than three workers */
+};
+
+/* Time in which tasks stood still for want of something: the kernel's pressure stall information, "some". */
+struct pressure {
+    uint64_t cpu_ns, io_ns, memory_ns;
+};
+
+/* A piece of a run, as its rate went: so many operations ended in the time up to end_ns since the release, from the end of
+ * the piece before. */
+struct sample_interval {
+    int64_t end_ns;
+    uint64_t operations;
+};
+
+/* A long run has longer intervals, not more. */
+enum { RESULT_INTERVALS = 128 };
+
 struct sample {
     uint32_t scenario; /* index into result.scenarios */
     uint32_t round;    /* from 0 */
@@ -62,6 +88,14 @@ struct sample {
     int64_t first_done_ns; /* all released -> first worker done (IOzone's stonewall); for information */
     uint64_t first_done_bytes; /* moved by all workers until then */
     int64_t flush_ns;      /* longest fsync + close of a worker */
+    int64_t fsync_ns, close_ns; /* longest of each */
+    uint64_t read_operations;   /* of a mixed test: so many of the operations read */
+    uint64_t warm_up_bytes;     /* moved before the window */
+    uint32_t failed_workers;
+    struct worker_rates worker_rates;
+    struct pressure pressure;
+    struct sample_interval *intervals; /* owned; NULL for a run shorter than one */
+    uint32_t interval_count;
     struct latency_summary latency;
     struct cpu_use cpu;
     uint64_t served_read_bytes, served_read_requests; /* by the chunkservers, over the cell; 0 where unknown */
@@ -95,6 +129,19 @@ struct result {
     uint64_t file_bytes; /* per worker; 0 where it depends on the block size: see file_bytes_by_block */
     uint64_t file_bytes_by_block[32]; /* per worker, for each of block_bytes; a whole number of blocks */
     bool verify; /* the data was compared, readers inside of their window: rates are lower than without */
+    enum sync_mode sync;
+    uint32_t queue_depth;         /* requests in flight of each worker; 0 or 1: one */
+    uint64_t rate_limit;          /* operations per second of all workers; 0: none. Latency then counts from when each was due */
+    int64_t duration_ns, warm_up_ns; /* of each run; 0: by size */
+    int64_t interval_ns;          /* of the series in samples; 0: none */
+    uint64_t working_set_bytes;   /* of each worker's file; 0: all of it */
+    uint32_t read_percent;        /* of the mixed test; 0 without one */
+    uint32_t stride_blocks;       /* of stride-read; 0 without one */
+    uint32_t files_per_worker;    /* of the metadata tests; 0 without one */
+    bool shared_file, processes, replacement; /* one file for all; processes, not threads; random blocks drawn again and again */
+    char msync[RESULT_NAME];      /* of the engine mmap: "end", "async", "sync" */
+    char cpus[RESULT_TEXT];       /* workers are held on these, as written; "": nowhere */
+    char numa_node[RESULT_NAME];  /* whose memory and cores they use; "": any */
     uint32_t rounds_planned;
     struct result_environment environment;
 
@@ -111,13 +158,15 @@ struct result {
     size_t sample_count, sample_room;
 };
 
-/* "write", "read", "random-write", "random-read"; NULL / -EINVAL for no such test. */
-const char *test_kind_name(enum test_kind test);
-int test_kind_parse(const char *name, enum test_kind *test) __attribute__((warn_unused_result));
 const char *cache_mode_name(enum cache_mode cache);
+const char *sync_mode_name(enum sync_mode sync);
 
 void result_init(struct result *result);
 void result_fini(struct result *result);
+
+/* A copy that owns what it points to; releasing that. A sample that is assigned takes it along. */
+void sample_copy(struct sample *to, const struct sample *from);
+void sample_fini(struct sample *sample);
 
 /* A new zeroed sample at the end; valid until the next call. */
 struct sample *result_add_sample(struct result *result);

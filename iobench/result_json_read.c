@@ -20,6 +20,15 @@ static bool read_name(struct json_scan *scan, enum result_field_kind kind, void 
         return false;
     if (kind == RESULT_FIELD_TEST)
         return test_kind_parse(name, at) == 0 ? true : json_scan_fail(scan, "a test has an unknown name");
+    if (kind == RESULT_FIELD_SYNC) {
+        for (unsigned mode = 0; mode < SYNC_MODES; mode++) {
+            if (strcmp(name, sync_mode_name((enum sync_mode)mode)) == 0) {
+                *(enum sync_mode *)at = (enum sync_mode)mode;
+                return true;
+            }
+        }
+        return json_scan_fail(scan, "the sync mode has an unknown name");
+    }
     for (unsigned mode = CACHE_COLD; mode <= CACHE_WARM; mode++) {
         if (strcmp(name, cache_mode_name((enum cache_mode)mode)) == 0) {
             *(enum cache_mode *)at = (enum cache_mode)mode;
@@ -60,6 +69,7 @@ static bool read_value(struct json_scan *scan, const struct result_field *field,
                                                                   : json_scan_fail(scan, "a number in quotes is damaged");
     case RESULT_FIELD_TEST:
     case RESULT_FIELD_CACHE:
+    case RESULT_FIELD_SYNC:
         return read_name(scan, field->kind, at);
     }
     return false;
@@ -119,8 +129,41 @@ static bool read_group(struct json_scan *scan, const struct result_group *group,
     return all_seen(scan, group, &seen);
 }
 
+static bool read_interval(struct json_scan *scan, struct sample_interval *interval)
+{
+    return json_scan_array(scan) && json_scan_element(scan) && json_scan_i64(scan, &interval->end_ns) &&
+           json_scan_element(scan) && json_scan_u64(scan, INT64_MAX, &interval->operations) &&
+           (!json_scan_element(scan) || json_scan_fail(scan, "an interval has more than two numbers")) && !scan->failed;
+}
+
+static bool read_intervals(struct json_scan *scan, struct sample *sample)
+{
+    struct sample_interval read[RESULT_INTERVALS];
+    uint32_t count = 0;
+    if (sample->intervals)
+        return json_scan_fail(scan, "a sample has two series of intervals");
+    if (!json_scan_array(scan))
+        return false;
+    while (json_scan_element(scan)) {
+        if (count == RESULT_INTERVALS)
+            return json_scan_fail(scan, "a sample has too many intervals");
+        if (!read_interval(scan, &read[count]))
+            return false;
+        count++;
+    }
+    if (scan->failed)
+        return false;
+    struct sample owner = {.intervals = read, .interval_count = count}, copy;
+    sample_copy(&copy, &owner);
+    sample->intervals = copy.intervals;
+    sample->interval_count = copy.interval_count;
+    return true;
+}
+
 static bool read_sample_group(struct json_scan *scan, const char *key, struct sample *sample)
 {
+    if (strcmp(key, "intervals") == 0)
+        return read_intervals(scan, sample);
     for (unsigned i = 0; i < RESULT_SAMPLE_GROUPS; i++) {
         if (strcmp(key, result_schema_sample_groups[i].name) != 0)
             continue;
@@ -134,7 +177,7 @@ static bool valid_sample(struct json_scan *scan, const struct sample *sample)
 {
     if (sample->round >= RESULT_ROUNDS)
         return json_scan_fail(scan, "a sample's round is beyond 999");
-    if (sample->block_bytes == 0 || sample->threads == 0)
+    if ((sample->block_bytes == 0) != test_kind_counts_operations(sample->test) || sample->threads == 0)
         return json_scan_fail(scan, "a sample has no block size or no threads");
     if (sample->elapsed_ns < 0)
         return json_scan_fail(scan, "a sample's elapsed time is negative");
@@ -307,7 +350,7 @@ static size_t key_start(const struct json_scan *scan)
 /* Comparisons count on few block sizes and thread counts, so what is not in the lists is refused. */
 static bool planned(const struct result *r, const struct sample *sample)
 {
-    bool block = false, threads = false;
+    bool block = test_kind_counts_operations(sample->test), threads = false;
     for (uint32_t i = 0; i < r->block_count && !block; i++)
         block = r->block_bytes[i] == sample->block_bytes;
     for (uint32_t i = 0; i < r->thread_count && !threads; i++)

@@ -46,13 +46,50 @@ static void write_value(struct byte_out *out, const struct result_field *field, 
     case RESULT_FIELD_CACHE:
         byte_out_json_string(out, cache_mode_name(*(const enum cache_mode *)(const void *)at));
         break;
+    case RESULT_FIELD_SYNC:
+        byte_out_json_string(out, sync_mode_name(*(const enum sync_mode *)(const void *)at));
+        break;
     }
 }
 
-/* Optional fields start with a byte that is 0 when they are empty (a text) or false. */
+/* A text is empty when its first byte is 0, anything else when all of its bytes are. */
+static bool is_empty(const struct result_field *field, const char *base)
+{
+    static const char zeros[sizeof(uint64_t)];
+    const char *at = base + field->offset;
+    return field->kind == RESULT_FIELD_TEXT ? at[0] == '\0' : memcmp(at, zeros, field->size) == 0;
+}
+
 static bool left_out(const struct result_field *field, const char *base)
 {
-    return field->optional && base[field->offset] == '\0';
+    return field->optional && is_empty(field, base);
+}
+
+static bool group_left_out(unsigned number, const struct sample *sample)
+{
+    if (number < RESULT_WORKER_RATES)
+        return number == RESULT_SERVED && !sample->served_known;
+    const struct result_group *group = &result_schema_sample_groups[number];
+    for (size_t i = 0; i < group->count; i++)
+        if (!is_empty(&group->fields[i], (const char *)sample))
+            return false;
+    return true;
+}
+
+/* "intervals":[[end_ns,operations],...] */
+static void write_intervals(struct byte_out *out, const struct sample *sample)
+{
+    if (sample->interval_count == 0)
+        return;
+    byte_out_text(out, ",\"intervals\":[");
+    for (uint32_t i = 0; i < sample->interval_count; i++) {
+        byte_out_text(out, i ? ",[" : "[");
+        byte_out_i64(out, sample->intervals[i].end_ns);
+        byte_out_bytes(out, ",", 1);
+        byte_out_u64(out, limited(sample->intervals[i].operations));
+        byte_out_bytes(out, "]", 1);
+    }
+    byte_out_text(out, "]");
 }
 
 /* The members of a group, with the separator before all but the first. */
@@ -78,7 +115,7 @@ static void write_sample(struct byte_out *out, const struct sample *sample)
     byte_out_bytes(out, "{", 1);
     write_fields(out, &result_schema_sample, sample, ",");
     for (unsigned i = 0; i < RESULT_SAMPLE_GROUPS; i++) {
-        if (i == RESULT_SERVED && !sample->served_known)
+        if (group_left_out(i, sample))
             continue;
         byte_out_bytes(out, ",\"", 2);
         byte_out_text(out, result_schema_sample_groups[i].name);
@@ -86,6 +123,7 @@ static void write_sample(struct byte_out *out, const struct sample *sample)
         write_fields(out, &result_schema_sample_groups[i], sample, ",");
         byte_out_bytes(out, "}", 1);
     }
+    write_intervals(out, sample);
     byte_out_bytes(out, "}", 1);
 }
 

@@ -26,6 +26,22 @@ static const struct result_field top[] = {
     FIELD(struct result, file_bytes, RESULT_FIELD_U64, "file_bytes"),
     FIELD(struct result, rounds_planned, RESULT_FIELD_U32, "rounds_planned"),
     OPTIONAL(struct result, verify, RESULT_FIELD_BOOL, "verify"),
+    OPTIONAL(struct result, sync, RESULT_FIELD_SYNC, "sync"),
+    OPTIONAL(struct result, queue_depth, RESULT_FIELD_U32, "queue_depth"),
+    OPTIONAL(struct result, rate_limit, RESULT_FIELD_U64, "rate_limit_operations_per_s"),
+    OPTIONAL(struct result, duration_ns, RESULT_FIELD_I64, "duration_ns"),
+    OPTIONAL(struct result, warm_up_ns, RESULT_FIELD_I64, "warm_up_ns"),
+    OPTIONAL(struct result, interval_ns, RESULT_FIELD_I64, "interval_ns"),
+    OPTIONAL(struct result, working_set_bytes, RESULT_FIELD_U64, "working_set_bytes"),
+    OPTIONAL(struct result, read_percent, RESULT_FIELD_U32, "read_percent"),
+    OPTIONAL(struct result, stride_blocks, RESULT_FIELD_U32, "stride_blocks"),
+    OPTIONAL(struct result, files_per_worker, RESULT_FIELD_U32, "files_per_worker"),
+    OPTIONAL(struct result, shared_file, RESULT_FIELD_BOOL, "shared_file"),
+    OPTIONAL(struct result, processes, RESULT_FIELD_BOOL, "processes"),
+    OPTIONAL(struct result, replacement, RESULT_FIELD_BOOL, "replacement"),
+    OPTIONAL(struct result, msync, RESULT_FIELD_TEXT, "msync"),
+    OPTIONAL(struct result, cpus, RESULT_FIELD_TEXT, "cpus"),
+    OPTIONAL(struct result, numa_node, RESULT_FIELD_TEXT, "numa_node"),
 };
 
 #define ENVIRONMENT(member, kind, name) FIELD(struct result_environment, member, kind, name)
@@ -74,6 +90,11 @@ static const struct result_field sample[] = {
     SAMPLE(first_done_ns, RESULT_FIELD_I64, "first_done_ns"),
     SAMPLE(first_done_bytes, RESULT_FIELD_U64, "first_done_bytes"),
     SAMPLE(flush_ns, RESULT_FIELD_I64, "flush_ns"),
+    OPTIONAL(struct sample, fsync_ns, RESULT_FIELD_I64, "fsync_ns"),
+    OPTIONAL(struct sample, close_ns, RESULT_FIELD_I64, "close_ns"),
+    OPTIONAL(struct sample, read_operations, RESULT_FIELD_U64, "read_operations"),
+    OPTIONAL(struct sample, warm_up_bytes, RESULT_FIELD_U64, "warm_up_bytes"),
+    OPTIONAL(struct sample, failed_workers, RESULT_FIELD_U32, "failed_workers"),
 };
 
 static const struct result_field latency[] = {
@@ -102,6 +123,19 @@ static const struct result_field served[] = {
     SAMPLE(served_write_requests, RESULT_FIELD_U64, "write_requests"),
 };
 
+static const struct result_field worker_rates[] = {
+    SAMPLE(worker_rates.min, RESULT_FIELD_U64, "min"),
+    SAMPLE(worker_rates.mean, RESULT_FIELD_U64, "mean"),
+    SAMPLE(worker_rates.max, RESULT_FIELD_U64, "max"),
+    SAMPLE(worker_rates.mean_inner, RESULT_FIELD_U64, "mean_inner"),
+};
+
+static const struct result_field pressure[] = {
+    SAMPLE(pressure.cpu_ns, RESULT_FIELD_U64, "cpu"),
+    SAMPLE(pressure.io_ns, RESULT_FIELD_U64, "io"),
+    SAMPLE(pressure.memory_ns, RESULT_FIELD_U64, "memory"),
+};
+
 const struct result_group result_schema_top = GROUP("", top);
 const struct result_group result_schema_environment = GROUP("environment", environment);
 const struct result_group result_schema_scenario = GROUP("scenario", scenario);
@@ -110,4 +144,6 @@ const struct result_group result_schema_sample_groups[RESULT_SAMPLE_GROUPS] = {
     [RESULT_LATENCY] = GROUP("latency_ns", latency),
     [RESULT_CPU] = GROUP("cpu_ns", cpu),
     [RESULT_SERVED] = GROUP("served", served),
+    [RESULT_WORKER_RATES] = GROUP("worker_per_s", worker_rates),
+    [RESULT_PRESSURE] = GROUP("pressure_ns", pressure),
 };

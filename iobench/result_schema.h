@@ -19,6 +19,7 @@ enum result_field_kind {
     RESULT_FIELD_TEXT64,     /* uint64_t, decimal digits in quotes: it may use all 64 bits, and JSON readers lose some */
     RESULT_FIELD_TEST,       /* enum test_kind, by name */
     RESULT_FIELD_CACHE,      /* enum cache_mode, by name */
+    RESULT_FIELD_SYNC,       /* enum sync_mode, by name */
 };
 
 struct result_field {
@@ -26,10 +27,10 @@ struct result_field {
     enum result_field_kind kind;
     size_t offset;
     size_t size;
-    bool optional; /* left out of JSON when empty or false; reading without it is right */
+    bool optional; /* left out of JSON when empty, false, 0 or the first of its names; reading without it is right */
 };
 
-enum { RESULT_GROUP_FIELDS = 48 };
+enum { RESULT_GROUP_FIELDS = 64 };
 
 /* An object in the file. Offsets count from the structure that the comment at the table names. */
 struct result_group {
@@ -41,10 +42,18 @@ struct result_group {
 extern const struct result_group result_schema_top;         /* struct result; its members stand at the top level */
 extern const struct result_group result_schema_environment; /* struct result_environment */
 extern const struct result_group result_schema_scenario;    /* struct scenario_info */
-extern const struct result_group result_schema_sample;      /* struct sample: all but the three below */
+extern const struct result_group result_schema_sample;      /* struct sample: all but those below */
 
-/* Objects inside a sample, offsets from struct sample. */
-enum result_sample_group { RESULT_LATENCY, RESULT_CPU, RESULT_SERVED, RESULT_SAMPLE_GROUPS };
+/* Objects inside a sample, offsets from struct sample. Those from RESULT_WORKER_RATES on are missing in older files and left
+ * out where all of them is 0. */
+enum result_sample_group {
+    RESULT_LATENCY,
+    RESULT_CPU,
+    RESULT_SERVED,
+    RESULT_WORKER_RATES,
+    RESULT_PRESSURE,
+    RESULT_SAMPLE_GROUPS
+};
 extern const struct result_group result_schema_sample_groups[RESULT_SAMPLE_GROUPS];
 
 #endif

@@ -67,6 +67,9 @@ static void write_cell(struct byte_out *out, const struct result *r, const struc
     case RESULT_FIELD_CACHE:
         byte_out_text(out, cache_mode_name(*(const enum cache_mode *)at));
         break;
+    case RESULT_FIELD_SYNC:
+        byte_out_text(out, sync_mode_name(*(const enum sync_mode *)at));
+        break;
     }
 }
 

@@ -117,6 +117,6 @@ void sweep_resume_take(const struct result *stored, const struct plan *plan, str
         if (*mark)
             continue;
         *mark = 1;
-        *result_add_sample(now) = *sample;
+        sample_copy(result_add_sample(now), sample);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "common/units.h"
+#include "iobench/table_grid.h"
 #include "iobench/table_parts.h"
 
 enum { RATIO_WIDTH = 22 };
@@ -9,8 +9,9 @@ enum { RATIO_WIDTH = 22 };
 const char *table_cell_name(const struct compare_cell *cell, char to[TABLE_NAME])
 {
     char block[UNITS_TEXT];
-    (void)snprintf(to, TABLE_NAME, "%s, %s, %u thread%s", test_kind_name(cell->test),
-                   units_format_size(cell->block_bytes, block), cell->threads, cell->threads == 1 ? "" : "s");
+    (void)snprintf(to, TABLE_NAME, "%s%s%s, %u thread%s", test_kind_name(cell->test), cell->block_bytes ? ", " : "",
+                   cell->block_bytes ? table_grid_block(cell->block_bytes, block) : "", cell->threads,
+                   cell->threads == 1 ? "" : "s");
     return to;
 }
 
@@ -63,7 +64,7 @@ static void text_panel(const struct table_page *page, const size_t *arms, size_t
             table_row(page, &line);
             line = (struct table_line){0};
         }
-        table_line_add(&line, "%5s %3u", units_format_size(cell->block_bytes, block), cell->threads);
+        table_line_add(&line, "%5s %3u", table_grid_block(cell->block_bytes, block), cell->threads);
         for (size_t a = 0; a < count; a++)
             add_cell(page, &line, &cell->ratios[arms[a]]);
         table_row(page, &line);
@@ -83,7 +84,7 @@ static void markdown_panel(const struct table_page *page, const size_t *arms, si
     fputc('\n', page->out);
     for (size_t i = 0; i < c->cell_count; i++) {
         const struct compare_cell *cell = &c->cells[i];
-        fprintf(page->out, "| %s | %s | %u |", test_kind_name(cell->test), units_format_size(cell->block_bytes, block),
+        fprintf(page->out, "| %s | %s | %u |", test_kind_name(cell->test), table_grid_block(cell->block_bytes, block),
                 cell->threads);
         for (size_t a = 0; a < count; a++) {
             const struct compare_ratio *ratio = &cell->ratios[arms[a]];

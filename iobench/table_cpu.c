@@ -25,6 +25,9 @@ static struct cpu_sums sum_up(const struct compare_arm *arm)
     return sums;
 }
 
+/* So many means stand side by side: overall and four tests. */
+enum { COLUMNS = 5 };
+
 /* The geometric means: overall and by test; they stand first in the list. */
 static size_t columns(const struct comparison *c)
 {
@@ -36,35 +39,41 @@ static size_t columns(const struct comparison *c)
 
 static const char *column_name(const struct compare_mean *mean)
 {
-    static const char *const names[TEST_KINDS] = {"write", "read", "rnd-wr", "rnd-rd"};
-    return mean->axis == COMPARE_OVERALL ? "overall" : names[mean->test];
+    return mean->axis == COMPARE_OVERALL ? "overall" : test_kind_short_name(mean->test);
 }
 
-static void print_header(const struct table_page *page, size_t count)
+/* Columns from..to-1; the ratio stands in the first grid. */
+static void print_header(const struct table_page *page, size_t from, size_t to)
 {
     const struct comparison *c = page->comparison;
     bool markdown = page->style->markdown;
     fprintf(page->out, markdown ? "|%s|" : "%-20s", "");
-    for (size_t m = 0; m < count; m++)
+    for (size_t m = from; m < to; m++)
         fprintf(page->out, markdown ? " %s |" : "%8s", column_name(&c->means[m]));
-    fprintf(page->out, markdown ? " %s |\n|---|" : "  %s\n", "of the baseline");
-    for (size_t m = 0; markdown && m < count; m++)
+    if (from == 0)
+        fprintf(page->out, markdown ? " %s |" : "  %s", "of the baseline");
+    fputs(markdown ? "\n|---|" : "\n", page->out);
+    for (size_t m = from; markdown && m < to; m++)
         fputs("---:|", page->out);
     if (markdown)
-        fputs("---|\n", page->out);
+        fputs(from == 0 ? "---|\n" : "\n", page->out);
 }
 
-static void print_row(const struct table_page *page, size_t arm, size_t count)
+static void print_row(const struct table_page *page, size_t arm, size_t from, size_t to)
 {
     const struct comparison *c = page->comparison;
     bool markdown = page->style->markdown;
     char name[TABLE_NAME], number[TABLE_NUMBER], text[TABLE_RATIO_CELL] = "";
     fprintf(page->out, markdown ? "| %s |" : "%-20s", table_name(page, c->arms[arm].name, markdown ? 0 : 19, name));
-    for (size_t m = 0; m < count; m++) {
+    for (size_t m = from; m < to; m++) {
         double cpu = c->means[m].cpu[arm];
         fprintf(page->out, markdown ? " %s |" : "%8s", cpu > 0 ? table_seconds(cpu, number) : "-");
     }
     const struct compare_ratio *ratio = &c->means[0].ratios[arm];
+    if (from > 0) {
+        fputc('\n', page->out);
+        return;
+    }
     if (ratio->cpu_present)
         table_ratio_cell(page, ratio, &ratio->cpu, 0, text);
     if (markdown)
@@ -101,10 +110,13 @@ void table_cpu_print(const struct table_page *page)
                           "column is overall; above 100%% a deployment needs more CPU time for the same bytes.");
     if (page->style->unit == TABLE_PERCENT)
         table_paragraph(page, "", &line);
-    print_header(page, count);
-    for (size_t arm = 0; arm < c->arm_count; arm++)
-        print_row(page, arm, count);
-    fputc('\n', page->out);
+    for (size_t from = 0; from < count; from += COLUMNS) {
+        size_t to = count - from < COLUMNS ? count : from + COLUMNS;
+        print_header(page, from, to);
+        for (size_t arm = 0; arm < c->arm_count; arm++)
+            print_row(page, arm, from, to);
+        fputc('\n', page->out);
+    }
     for (size_t arm = 0; arm < c->arm_count; arm++)
         print_shares(page, arm);
 }

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/units.h"
 #include "iobench/table_grid.h"
 #include "iobench/table_parts.h"
 
@@ -20,7 +19,7 @@ static void glance_text(const struct table_page *page, const struct compare_cell
         return;
     }
     const char *state = table_state(ratio ? ratio->state : COMPARE_MISSING);
-    (void)snprintf(to, TABLE_NUMBER, " %-7s", state ? state : "-");
+    (void)snprintf(to, TABLE_NUMBER, "  %-6s", state ? state : "-");
 }
 
 /* Its length without the spaces at the end. */
@@ -45,10 +44,8 @@ static void text_header(const struct table_page *page, const size_t *arms, size_
         const char *arm = page->comparison->arms[arms[a]].name;
         table_line_add(&names, "  %-*s", all - 2, table_name(page, arm, (size_t)all - 2, name));
         for (size_t t = 0; t < test_count; t++) {
-            bool random = tests[t] == TEST_RANDOM_WRITE || tests[t] == TEST_RANDOM_READ;
-            bool write = tests[t] == TEST_WRITE || tests[t] == TEST_RANDOM_WRITE;
-            table_line_add(&upper, " %-7s", random ? "random-" : "");
-            table_line_add(&lower, "  %-6s", write ? "write" : "read");
+            table_line_add(&upper, " %-7s", test_kind_upper_label(tests[t]));
+            table_line_add(&lower, "  %-6s", test_kind_lower_label(tests[t]));
         }
     }
     table_row(page, &names);
@@ -56,16 +53,17 @@ static void text_header(const struct table_page *page, const size_t *arms, size_
     table_row(page, &lower);
 }
 
-static void text_panel(const struct table_page *page, const size_t *arms, size_t count)
+static void text_grid(const struct table_page *page, const size_t *arms, size_t count, const enum test_kind *tests,
+                      size_t test_count)
 {
     const struct comparison *c = page->comparison;
-    enum test_kind tests[TEST_KINDS];
-    size_t test_count = table_grid_tests(c, tests);
     text_header(page, arms, count, tests, test_count);
     for (const struct compare_cell *row = table_grid_next_row(c, NULL); row; row = table_grid_next_row(c, row)) {
         struct table_line line = {0};
         char block[UNITS_TEXT], text[TABLE_NUMBER];
-        table_line_add(&line, "%5s %3u", units_format_size(row->block_bytes, block), row->threads);
+        if (!table_grid_row_has(c, row, tests, test_count))
+            continue;
+        table_line_add(&line, "%5s %3u", table_grid_block(row->block_bytes, block), row->threads);
         for (size_t a = 0; a < count; a++)
             for (size_t t = 0; t < test_count; t++) {
                 const struct compare_cell *cell = table_grid_cell(c, tests[t], row);
@@ -77,6 +75,14 @@ static void text_panel(const struct table_page *page, const size_t *arms, size_t
             }
         table_row(page, &line);
     }
+}
+
+static void text_panel(const struct table_page *page, const size_t *arms, size_t count)
+{
+    enum test_kind tests[TEST_KINDS];
+    size_t test_count = table_grid_tests(page->comparison, tests);
+    for (size_t t = 0; t < test_count; t += TABLE_GRID_TESTS)
+        text_grid(page, arms, count, tests + t, test_count - t < TABLE_GRID_TESTS ? test_count - t : TABLE_GRID_TESTS);
 }
 
 static void markdown_panel(const struct table_page *page, size_t arm)
@@ -93,7 +99,7 @@ static void markdown_panel(const struct table_page *page, size_t arm)
         fputs("---|", page->out);
     fputc('\n', page->out);
     for (const struct compare_cell *row = table_grid_next_row(c, NULL); row; row = table_grid_next_row(c, row)) {
-        fprintf(page->out, "| %s | %u |", units_format_size(row->block_bytes, block), row->threads);
+        fprintf(page->out, "| %s | %u |", table_grid_block(row->block_bytes, block), row->threads);
         for (size_t t = 0; t < count; t++) {
             glance_text(page, table_grid_cell(c, tests[t], row), arm, text);
             fprintf(page->out, " `%.*s` |", trimmed(text), text);

@@ -43,6 +43,19 @@ const struct compare_cell *table_grid_next_row(const struct comparison *c, const
     return best;
 }
 
+const char *table_grid_block(uint64_t block_bytes, char text[UNITS_TEXT])
+{
+    return block_bytes ? units_format_size(block_bytes, text) : "-";
+}
+
+bool table_grid_row_has(const struct comparison *c, const struct compare_cell *row, const enum test_kind *tests, size_t count)
+{
+    for (size_t t = 0; t < count; t++)
+        if (table_grid_cell(c, tests[t], row))
+            return true;
+    return false;
+}
+
 size_t table_grid_tests(const struct comparison *c, enum test_kind tests[TEST_KINDS])
 {
     size_t count = 0;

@@ -15,7 +15,7 @@ static const char *mean_name(const struct compare_mean *mean, char to[TABLE_NAME
     case COMPARE_BY_TEST:
         return test_kind_name(mean->test);
     case COMPARE_BY_BLOCK:
-        (void)snprintf(to, TABLE_NAME, "%s", units_format_size(mean->block_bytes, block));
+        (void)snprintf(to, TABLE_NAME, "%s", mean->block_bytes ? units_format_size(mean->block_bytes, block) : "no block");
         return to;
     case COMPARE_BY_THREADS:
         (void)snprintf(to, TABLE_NAME, "%u thread%s", mean->threads, mean->threads == 1 ? "" : "s");

@@ -14,7 +14,7 @@ static void cell_texts(const struct compare_cell *cell, size_t arm, char rate[TA
         (void)snprintf(rate, TABLE_NUMBER, "%s", state);
         return;
     }
-    table_rate(series->rate_median, rate);
+    table_rate(test_kind_counts_operations(cell->test) ? series->rate_median * 1e6 : series->rate_median, rate);
     if (series->cpu_known)
         table_seconds(series->cpu_median, cpu);
 }
@@ -33,13 +33,12 @@ static void text_header(const struct table_page *page, size_t first, size_t last
     for (size_t arm = first; arm < last; arm++) {
         table_line_add(&names, "  %-*s", all - 2, table_name(page, c->arms[arm].name, (size_t)all - 2, name));
         for (size_t t = 0; t < count; t++) {
-            bool random = tests[t] == TEST_RANDOM_WRITE || tests[t] == TEST_RANDOM_READ;
-            bool write = tests[t] == TEST_WRITE || tests[t] == TEST_RANDOM_WRITE;
-            table_line_add(&upper, "%*s", width, cpu ? test_kind_name(tests[t]) : random ? "random-" : "");
+            bool operations = test_kind_counts_operations(tests[t]);
+            table_line_add(&upper, "%*s", width, cpu ? test_kind_name(tests[t]) : test_kind_upper_label(tests[t]));
             if (cpu)
-                table_line_add(&lower, "%8s%7s", "MB/s", "s/GiB");
+                table_line_add(&lower, "%8s%7s", operations ? "op/s" : "MB/s", operations ? "" : "s/GiB");
             else
-                table_line_add(&lower, "%8s", write ? "write" : "read");
+                table_line_add(&lower, "%8s", test_kind_lower_label(tests[t]));
         }
     }
     table_row(page, &names);
@@ -47,16 +46,16 @@ static void text_header(const struct table_page *page, size_t first, size_t last
     table_row(page, &lower);
 }
 
-static void text_panel(const struct table_page *page, size_t first, size_t last)
+static void text_panel(const struct table_page *page, size_t first, size_t last, const enum test_kind *tests, size_t count)
 {
     const struct comparison *c = page->comparison;
-    enum test_kind tests[TEST_KINDS];
-    size_t count = table_grid_tests(c, tests);
     text_header(page, first, last, tests, count);
     for (const struct compare_cell *row = table_grid_next_row(c, NULL); row; row = table_grid_next_row(c, row)) {
         char block[UNITS_TEXT], rate[TABLE_NUMBER], cpu[TABLE_NUMBER];
         struct table_line line = {0};
-        table_line_add(&line, "%5s %3u ", units_format_size(row->block_bytes, block), row->threads);
+        if (!table_grid_row_has(c, row, tests, count))
+            continue;
+        table_line_add(&line, "%5s %3u ", table_grid_block(row->block_bytes, block), row->threads);
         for (size_t arm = first; arm < last; arm++)
             for (size_t t = 0; t < count; t++) {
                 cell_texts(table_grid_cell(c, tests[t], row), arm, rate, cpu);
@@ -66,22 +65,23 @@ static void text_panel(const struct table_page *page, size_t first, size_t last)
     }
 }
 
-static void markdown_panel(const struct table_page *page, size_t arm)
+static void markdown_panel(const struct table_page *page, size_t arm, const enum test_kind *tests, size_t count)
 {
     const struct comparison *c = page->comparison;
-    enum test_kind tests[TEST_KINDS];
-    size_t count = table_grid_tests(c, tests);
     char name[TABLE_NAME];
     fprintf(page->out, "**%s**\n\n| block | threads |", table_name(page, c->arms[arm].name, 0, name));
     for (size_t t = 0; t < count; t++)
-        fprintf(page->out, c->cpu_known ? " %s MB/s | s/GiB |" : " %s MB/s |", test_kind_name(tests[t]));
+        fprintf(page->out, c->cpu_known ? " %s %s | s/GiB |" : " %s %s |", test_kind_name(tests[t]),
+                test_kind_counts_operations(tests[t]) ? "op/s" : "MB/s");
     fputs("\n|---:|---:|", page->out);
     for (size_t t = 0; t < count; t++)
         fputs(c->cpu_known ? "---:|---:|" : "---:|", page->out);
     fputc('\n', page->out);
     for (const struct compare_cell *row = table_grid_next_row(c, NULL); row; row = table_grid_next_row(c, row)) {
         char block[UNITS_TEXT], rate[TABLE_NUMBER], cpu[TABLE_NUMBER];
-        fprintf(page->out, "| %s | %u |", units_format_size(row->block_bytes, block), row->threads);
+        if (!table_grid_row_has(c, row, tests, count))
+            continue;
+        fprintf(page->out, "| %s | %u |", table_grid_block(row->block_bytes, block), row->threads);
         for (size_t t = 0; t < count; t++) {
             cell_texts(table_grid_cell(c, tests[t], row), arm, rate, cpu);
             fprintf(page->out, " %s |", rate);
@@ -103,15 +103,24 @@ void table_rates_print(const struct table_page *page)
         table_paragraph(page, "", &line);
         return;
     }
-    table_line_add(&line, "MB/s = 10^6 bytes a second, median over the rounds.");
+    enum test_kind tests[TEST_KINDS];
+    size_t test_count = table_grid_tests(c, tests);
+    bool operations = false;
+    for (size_t t = 0; t < test_count; t++)
+        operations = operations || test_kind_counts_operations(tests[t]);
+    table_line_add(&line, "MB/s = 10^6 bytes a second, %smedian over the rounds.", operations ? "op/s = operations a second, " : "");
     if (c->cpu_known)
         table_line_add(&line, " s/GiB = CPU seconds of the whole machine for each 2^30 bytes, likewise.");
     table_paragraph(page, "", &line);
     size_t together = page->style->markdown || c->cpu_known ? 1 : 2;
-    for (size_t arm = 0; arm < c->arm_count; arm += together) {
-        if (page->style->markdown)
-            markdown_panel(page, arm);
-        else
-            text_panel(page, arm, arm + together < c->arm_count ? arm + together : c->arm_count);
+    for (size_t t = 0; t < test_count; t += TABLE_GRID_TESTS) {
+        size_t count = test_count - t < TABLE_GRID_TESTS ? test_count - t : TABLE_GRID_TESTS;
+        for (size_t arm = 0; arm < c->arm_count; arm += together) {
+            size_t last = arm + together < c->arm_count ? arm + together : c->arm_count;
+            if (page->style->markdown)
+                markdown_panel(page, arm, tests + t, count);
+            else
+                text_panel(page, arm, last, tests + t, count);
+        }
     }
 }

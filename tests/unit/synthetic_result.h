@@ -103,8 +103,8 @@ static inline void synthetic_result(struct result *r, const struct synthetic_pla
         memset(s->binary_hash, 'b', 64);
         s->a_a_arm = i == 4;
     }
-    r->test_count = TEST_KINDS;
-    for (uint32_t i = 0; i < TEST_KINDS; i++)
+    r->test_count = TEST_ARTICLE_KINDS;
+    for (uint32_t i = 0; i < TEST_ARTICLE_KINDS; i++)
         r->tests[i] = (enum test_kind)i;
     r->block_count = plan->blocks;
     for (uint32_t i = 0; i < plan->blocks; i++)
@@ -112,7 +112,7 @@ static inline void synthetic_result(struct result *r, const struct synthetic_pla
     r->thread_count = plan->threads;
     for (uint32_t i = 0; i < plan->threads; i++)
         r->threads[i] = 1U << i;
-    uint32_t cells = TEST_KINDS * plan->blocks * plan->threads;
+    uint32_t cells = TEST_ARTICLE_KINDS * plan->blocks * plan->threads;
     for (uint32_t round = 0; round < plan->rounds; round++)
         for (uint32_t cell = 0; cell < cells; cell++)
             for (uint32_t scenario = 0; scenario < plan->scenarios; scenario++) {
@@ -120,9 +120,9 @@ static inline void synthetic_result(struct result *r, const struct synthetic_pla
                 s->scenario = scenario;
                 s->round = round;
                 s->position = scenario;
-                s->test = (enum test_kind)(cell % TEST_KINDS);
-                s->block_bytes = r->block_bytes[cell / TEST_KINDS % plan->blocks];
-                s->threads = r->threads[cell / TEST_KINDS / plan->blocks];
+                s->test = (enum test_kind)(cell % TEST_ARTICLE_KINDS);
+                s->block_bytes = r->block_bytes[cell / TEST_ARTICLE_KINDS % plan->blocks];
+                s->threads = r->threads[cell / TEST_ARTICLE_KINDS / plan->blocks];
                 double truth = 100.0 * (1 + cell) * (scenario == 4 ? 1 : pow(1 - plan->loss, scenario));
                 synthetic_fill_sample(s, truth * exp(plan->noise * synthetic_normal(&state)), &state);
             }

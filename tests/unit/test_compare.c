@@ -50,7 +50,7 @@ static void the_articles_figures(void **unused)
 {
     (void)unused;
     static struct result r;
-    static const double by_test[TEST_KINDS] = {94.52, 95.50, 88.47, 90.28};
+    static const double by_test[TEST_ARTICLE_KINDS] = {94.52, 95.50, 88.47, 90.28};
     const struct result *list = &r;
     struct comparison c;
     char why[256];
@@ -66,7 +66,7 @@ static void the_articles_figures(void **unused)
     assert_false(overall->rate.interval);
     assert_int_equal(overall->verdict, VERDICT_NONE);
     assert_int_equal(overall->cells, 200);
-    for (size_t t = 0; t < TEST_KINDS; t++) {
+    for (size_t t = 0; t < TEST_ARTICLE_KINDS; t++) {
         assert_int_equal(c.means[1 + t].axis, COMPARE_BY_TEST);
         assert_int_equal(c.means[1 + t].test, t);
         assert_near(percent(&c.means[1 + t].ratios[docker].rate), by_test[t], 0.005);

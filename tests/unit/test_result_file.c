@@ -153,6 +153,51 @@ static void what_is_written_is_read(void **unused)
     result_fini(&a);
 }
 
+static void engines_and_axes_are_kept_too(void **unused)
+{
+    (void)unused;
+    static struct result a, b;
+    char why[RESULT_FILE_WHY];
+    make(&a, 2, 1, 1, 2);
+    a.sync = SYNC_DSYNC;
+    a.queue_depth = 16;
+    a.duration_ns = 3 * NS_PER_S;
+    a.shared_file = true;
+    strcpy(a.cpus, "0-3,8");
+    a.tests[3] = TEST_STAT;
+    struct sample *names = &a.samples[0], *series = &a.samples[1];
+    names->test = TEST_STAT;
+    names->block_bytes = 0;
+    names->bytes = 0;
+    series->worker_rates = (struct worker_rates){1, 2, 3, 2};
+    series->pressure.io_ns = 77;
+    series->fsync_ns = 5;
+    struct sample_interval pieces[] = {{1000, 10}, {2000, 7}, {2500, 0}};
+    struct sample with = {.intervals = pieces, .interval_count = 3}, copy;
+    sample_copy(&copy, &with);
+    series->intervals = copy.intervals;
+    series->interval_count = 3;
+    assert_int_equal(result_file_write(&a, dir), 0);
+    result_init(&b);
+    assert_int_equal(result_file_read(dir, &b, why, sizeof why), 0);
+    assert_int_equal(b.sync, SYNC_DSYNC);
+    assert_int_equal(b.queue_depth, 16);
+    assert_int_equal(b.duration_ns, 3 * NS_PER_S);
+    assert_true(b.shared_file && !b.processes && b.rate_limit == 0);
+    assert_string_equal(b.cpus, "0-3,8");
+    assert_int_equal(b.samples[0].test, TEST_STAT);
+    assert_int_equal(b.samples[0].block_bytes, 0);
+    assert_memory_equal(&b.samples[1].worker_rates, &series->worker_rates, sizeof series->worker_rates);
+    assert_int_equal(b.samples[1].pressure.io_ns, 77);
+    assert_int_equal(b.samples[1].fsync_ns, 5);
+    assert_int_equal(b.samples[1].interval_count, 3);
+    assert_int_equal(b.samples[1].intervals[1].end_ns, 2000);
+    assert_int_equal(b.samples[1].intervals[1].operations, 7);
+    assert_int_equal(b.samples[2].interval_count, 0);
+    result_fini(&a);
+    result_fini(&b);
+}
+
 /* A second opinion on the format: another parser reads the file, and finds the figures where they are documented. */
 static void another_parser_reads_it(void **unused)
 {
@@ -420,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(engines_and_axes_are_kept_too),
         cmocka_unit_test(another_parser_reads_it),
         cmocka_unit_test(samples_stand_in_the_csv),
         cmocka_unit_test(every_truncation_is_refused),
