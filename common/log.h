@@ -6,7 +6,7 @@
 #ifndef CALF_LOG_H
 #define CALF_LOG_H
 
-enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
+enum log_level { LOG_NOTHING = -1, LOG_ERROR = 0, LOG_WARNING, LOG_INFO, LOG_DEBUG };
 
 /* Names the program (the string is kept, not copied) and sets the highest level that is written. Call once,
  * before threads start. Default: no name, LOG_INFO. */

@@ -216,17 +216,17 @@ int image_load_take(void *context, uint16_t section, const void *data, size_t by
         [IMAGE_LOCKS] = load_lock,
     };
     struct image_loader *loader = context;
-    struct image_in in = {data, (const uint8_t *)data + bytes, false};
     if (section < loader->section || section > IMAGE_END || (loader->section == 0) != (section == IMAGE_META))
         return -EUCLEAN;
     if (section > IMAGE_INODES && !loader->core->names.root)
         return -EUCLEAN;
     loader->section = section;
-    if (section == IMAGE_END)
+    if (section == IMAGE_END || bytes == 0)
         return 0;
+    struct image_in in = {data, (const uint8_t *)data + bytes, false};
     while (image_is_more(&in))
-        if (!load[section](loader->core, &in))
-            return -EUCLEAN;
+        if (!load[section](loader->core, &in) || (section == IMAGE_META && image_is_more(&in)))
+            return -EUCLEAN; /* the numbers of the state are there once */
     return in.failed ? -EUCLEAN : 0;
 }
 

@@ -292,6 +292,31 @@ static void a_cut_image_is_refused(void **state)
     fixture_destroy(f);
 }
 
+/* The state's own numbers come once; a piece without data is no data (sanitizers look here too). */
+static void an_image_with_its_numbers_twice_is_refused(void **state)
+{
+    struct core_fixture *f = fixture_create(1);
+    struct image_loader loader;
+    struct core core;
+    uint32_t head[2];
+    (void)state;
+    struct image_bytes image = image_bytes_of(&f->core);
+    memcpy(head, image.data, sizeof head);
+    assert_int_equal(head[0], IMAGE_META);
+    uint8_t *twice = check_alloc(malloc(2u * head[1]));
+    memcpy(twice, image.data + sizeof head, head[1]);
+    memcpy(twice + head[1], twice, head[1]);
+    image_load_begin(&loader, &core);
+    assert_int_equal(image_load_take(&loader, IMAGE_META, NULL, 0), 0);
+    core_fini(&core);
+    image_load_begin(&loader, &core);
+    assert_int_equal(image_load_take(&loader, IMAGE_META, twice, 2u * head[1]), -EUCLEAN);
+    core_fini(&core);
+    free(twice);
+    free(image.data);
+    fixture_destroy(f);
+}
+
 /* ---- single rules ---- */
 
 static void a_failed_change_changes_nothing(void **state)
@@ -439,6 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replay_and_snapshot_give_the_same_state),
         cmocka_unit_test(a_cut_image_is_refused),
+        cmocka_unit_test(an_image_with_its_numbers_twice_is_refused),
         cmocka_unit_test(a_failed_change_changes_nothing),
         cmocka_unit_test(an_unlinked_file_lives_until_its_last_release),
         cmocka_unit_test(a_session_takes_all_it_had_with_it),
