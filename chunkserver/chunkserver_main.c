@@ -27,8 +27,10 @@ struct chunkserver_options {
     uint64_t size_bytes;
     struct address master, listen, advertise;
     bool advertise_given, prefault;
-    unsigned log_level;
+    unsigned log_level, kind;
 };
+
+enum store_kind { STORE_RAM, STORE_DISK };
 
 static struct serve_counters counters;
 static struct damage_list damage;
@@ -55,6 +57,8 @@ static int parse(int argc, char **argv, struct chunkserver_options *o)
         {.name = "advertise", .kind = OPTION_ADDRESS, .argument = "HOST:PORT", .target = &o->advertise,
          .given = &o->advertise_given,
          .help = "where clients and other servers reach it, if not where it listens; port 0: the same"},
+        {.name = "store-kind", .kind = OPTION_CHOICE, .argument = "ram|disk", .target = &o->kind,
+         .help = "what DIR lies on (ram); disk: O_DIRECT, and nothing is acknowledged before the device has it"},
         {.name = "prefault", .kind = OPTION_FLAG, .target = &o->prefault,
          .help = "touch all memory of the store before serving"},
         {.name = "log", .kind = OPTION_CHOICE, .argument = "error|warning|info|debug", .target = &o->log_level,
@@ -157,7 +161,7 @@ int main(int argc, char **argv)
     damage_list_init(&damage, &counters);
 
     struct store_files_options store_options = {
-        .path = o.store, .size_bytes = o.size_bytes, .watch = {damage_list_note, &damage}};
+        .path = o.store, .size_bytes = o.size_bytes, .durable = o.kind == STORE_DISK, .watch = {damage_list_note, &damage}};
     struct store *store;
     rc = store_files_open(&store_options, &store);
     if (rc < 0)

@@ -13,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "chunkserver/store_aio.h"
 #include "chunkserver/store_identity.h"
 #include "common/check.h"
 #include "common/log.h"
@@ -115,14 +116,14 @@ static const struct store_ops files_ops = {
 
 /* ---- opening ---- */
 
-/* Each open chunk takes a descriptor; connections need some too. */
-static uint32_t default_open_limit(void)
+/* Each open chunk takes a descriptor, two on a disk; connections need some too. */
+static uint32_t default_open_limit(bool durable)
 {
     enum { FEW = 64, MANY = 65536 };
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
         return FEW;
-    uint64_t half = limit.rlim_cur / 2;
+    uint64_t half = limit.rlim_cur / (durable ? 4 : 2);
     return half < FEW ? FEW : half > MANY ? MANY : (uint32_t)half;
 }
 
@@ -132,6 +133,20 @@ static int open_folder(struct files_store *f, const char *name, int *fd)
         return -errno;
     *fd = openat(f->directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return *fd < 0 ? -errno : 0;
+}
+
+/* A file system without O_DIRECT is found now and not with the first chunk. */
+static int check_direct(const struct files_store *f)
+{
+    if (!f->durable)
+        return 0;
+    int fd = store_aio_open(f->intents_fd);
+    if (fd == -EINVAL)
+        log_error("store %s: its file system has no O_DIRECT: choose another directory, or the other --store-kind", f->path);
+    if (fd < 0)
+        return fd;
+    (void)close(fd);
+    return 0;
 }
 
 static int lock_directory(struct files_store *f)
@@ -165,7 +180,11 @@ static int load(struct files_store *f)
     if (rc == 0)
         rc = open_folder(f, "quarantine", &f->quarantine);
     if (rc == 0)
+        rc = store_files_settle_names(f, f->directory);
+    if (rc == 0)
         rc = store_files_intents_open(f);
+    if (rc == 0)
+        rc = check_direct(f);
     if (rc == 0 && f->store.identity.cluster) {
         take_geometry(f);
         rc = store_files_scan(f);
@@ -196,12 +215,13 @@ int store_files_open(const struct store_files_options *options, struct store **s
     f->watch = options->watch;
     f->path = check_alloc(strdup(options->path));
     f->limit_pages = options->size_bytes / CHUNK_FORMAT_PAGE;
-    f->directory = f->chunks = f->free = f->quarantine = -1;
+    f->durable = options->durable;
+    f->directory = f->chunks = f->free = f->quarantine = f->intents_fd = -1;
     (void)pthread_mutex_init(&f->create_lock, NULL);
     (void)pthread_mutex_init(&f->table_lock, NULL);
     (void)pthread_mutex_init(&f->open_lock, NULL);
     (void)pthread_mutex_init(&f->free_lock, NULL);
-    store_files_index_init(f, options->open_limit ? options->open_limit : default_open_limit());
+    store_files_index_init(f, options->open_limit ? options->open_limit : default_open_limit(f->durable));
     int rc = lock_directory(f);
     if (rc == 0)
         rc = load(f);

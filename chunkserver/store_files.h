@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The store of chunk files in a directory (a RAM disk), and what its parts share. Only store_files*.c include this, apart from
+ * The store of chunk files in a directory (a RAM disk, or a disk), and what its parts share. Only store_files*.c include this, apart from
  * whoever opens one; everybody else knows store.h.
  *
  *     DIR/store.id               whose it is
@@ -19,6 +19,10 @@
  * While a chunk's file is open its table is kept in memory too, and written through. Chunk files are not mapped: on a virtual machine
  * each mapping costs a hundred microseconds to undo and each first touch tens, which small files would pay for; and a full RAM
  * disk is an error of write(2), never a SIGBUS. What is mapped is DIR/writing, once.
+ *
+ * On a disk (`durable`) blocks go past the page cache (store_aio.h), and what an operation acknowledges has reached the device:
+ * the intent before the first block is touched, then data and checksums, then the answer. On a RAM disk what a kill leaves
+ * is all that can be kept.
  */
 #ifndef CALF_STORE_FILES_H
 #define CALF_STORE_FILES_H
@@ -54,6 +58,7 @@ struct files_chunk {
     _Atomic uint32_t used;  /* those of them that hold something: header, table, blocks with data */
     _Atomic uint32_t table_pages; /* as in the header */
     int fd;           /* -1: not open */
+    int data_fd;      /* for blocks: fd, or with O_DIRECT on a disk */
     uint64_t **table; /* while open: the pages of the table that are allocated, NULL for the others */
     uint64_t number;  /* of its file in DIR/free, while it is only built */
     uint8_t *damaged; /* a bit for each block already counted as damaged, or NULL; table_lock */
@@ -87,6 +92,8 @@ struct files_store {
     int directory, chunks, free, quarantine;
     struct store_geometry geometry;
     uint32_t data_offset, table_pages;
+    bool durable;                 /* on a disk */
+    int intents_fd;               /* of a durable store, to sync it; else -1 */
     struct files_intent *intents; /* mapped */
     _Atomic uint64_t intents_used[FILES_INTENTS / 64];
     uint64_t limit_pages;
@@ -109,6 +116,7 @@ struct store_files_options {
     const char *path;
     uint64_t size_bytes;
     uint32_t open_limit; /* chunk files held open; 0: as many as the process may */
+    bool durable;        /* on a disk: O_DIRECT, and synced before an operation returns */
     struct store_watch watch;
 };
 
@@ -187,6 +195,15 @@ int store_files_save_entries(struct files_store *f, struct files_chunk *chunk, u
 int store_files_add_table_page(struct files_store *f, struct files_chunk *chunk, uint32_t page)
     __attribute__((warn_unused_result));
 
+/* Whole blocks of an open chunk's data, from a byte of the chunk on. */
+int store_files_read_data(const struct files_store *f, const struct files_chunk *chunk, void *data, size_t bytes,
+                          uint64_t offset) __attribute__((warn_unused_result));
+
+/* On a disk: what was written to the chunk's file so far is on the device when it returns. On a RAM disk nothing to do. */
+int store_files_settle(const struct files_store *f, const struct files_chunk *chunk) __attribute__((warn_unused_result));
+/* The same for the names in a directory. */
+int store_files_settle_names(const struct files_store *f, int directory) __attribute__((warn_unused_result));
+
 /* All `bytes`, or an error; pread: -EIO at the end of the file. */
 int store_files_pread(int fd, void *data, size_t bytes, uint64_t offset) __attribute__((warn_unused_result));
 int store_files_pwrite(int fd, const void *data, size_t bytes, uint64_t offset) __attribute__((warn_unused_result));
@@ -199,6 +216,8 @@ void store_files_intents_close(struct files_store *f);
 /* Says that these blocks are being changed, until store_files_intent_end with the returned number. Between, a kill leaves
  * blocks whose checksum the next start makes anew. Waits only if a thousand others write. */
 unsigned store_files_intent_begin(struct files_store *f, chunk_id id, uint32_t first, uint32_t count);
+/* Puts it on the device; nothing to do on a RAM disk. */
+int store_files_intent_settle(const struct files_store *f) __attribute__((warn_unused_result));
 void store_files_intent_end(struct files_store *f, unsigned number);
 
 /* At the start, when all chunks are known. */

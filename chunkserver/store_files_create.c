@@ -143,19 +143,37 @@ int store_files_build(struct files_store *f, chunk_id id, struct files_chunk **c
     return 0;
 }
 
+/* The names in DIR/chunks/FOLDER, and its own. */
+static int settle_place(const struct files_store *f, const char *folder)
+{
+    if (!f->durable)
+        return 0;
+    SCOPE_CLOSE int fd = openat(f->chunks, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -errno : store_files_settle_names(f, fd);
+    return rc < 0 ? rc : store_files_settle_names(f, f->chunks);
+}
+
 int store_files_install(struct files_store *f, struct files_chunk *chunk, uint32_t version)
 {
     char from[FILES_NAME_LIMIT], to[FILES_NAME_LIMIT];
     store_files_free_name(chunk->number, from);
     store_files_name(chunk->id, to);
+    char folder[3] = {to[0], to[1], '\0'};
     int rc = save_version(chunk, version);
+    if (rc == 0)
+        rc = store_files_settle(f, chunk);
     if (rc < 0)
         return rc;
     rc = renameat(f->free, from, f->chunks, to);
     if (rc < 0 && errno == ENOENT) {
-        char folder[3] = {to[0], to[1], '\0'};
         (void)mkdirat(f->chunks, folder, 0700);
         rc = renameat(f->free, from, f->chunks, to);
+    }
+    if (rc == 0) {
+        rc = settle_place(f, folder);
+        /* What cannot be kept is not promised. */
+        if (rc < 0 && renameat(f->chunks, to, f->free, from) == 0)
+            return save_version(chunk, 0) < 0 ? -EIO : rc;
     }
     if (rc < 0) {
         rc = -errno;
@@ -188,12 +206,17 @@ int store_files_retire(struct files_store *f, struct files_chunk *chunk)
     store_files_name(chunk->id, from);
     store_files_free_name(chunk->number, to);
     int rc = save_version(chunk, 0);
+    if (rc == 0)
+        rc = store_files_settle(f, chunk);
     if (rc < 0)
         return rc;
     if (renameat(f->chunks, from, f->free, to) < 0) {
         rc = -errno;
         return save_version(chunk, chunk->version) < 0 ? -EIO : rc;
     }
+    /* Before the file is used again, it must have left its old place for good. */
+    if (store_files_settle_names(f, f->free) < 0)
+        log_error("%s/free: %s", f->path, strerror(errno));
     close_as_free(f, chunk, true);
     store_files_remove(f, chunk);
     return 0;
@@ -225,10 +248,15 @@ static int raise_version(struct files_store *f, struct files_chunk *chunk, uint3
     if (keep_bytes < f->geometry.chunk_bytes) {
         SCOPE_FREE void *scratch = check_alloc(aligned_alloc(CHUNK_FORMAT_PAGE, 2 * (size_t)f->geometry.block_bytes));
         int rc = store_files_zero(f, chunk, keep_bytes, f->geometry.chunk_bytes - keep_bytes, scratch);
+        /* Who finds the new version relies on the zeros. */
+        if (rc == 0)
+            rc = store_files_settle(f, chunk);
         if (rc < 0)
             return rc;
     }
     int rc = save_version(chunk, new_version);
+    if (rc == 0)
+        rc = store_files_settle(f, chunk);
     if (rc == 0) {
         chunk->version = new_version;
         /* Damage is reported once for each version. */

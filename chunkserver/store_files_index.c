@@ -74,7 +74,7 @@ struct files_chunk *store_files_chunk_create(chunk_id id)
 {
     struct files_chunk *c = check_alloc(calloc(1, sizeof *c));
     c->id = id;
-    c->fd = -1;
+    c->fd = c->data_fd = -1;
     c->references = 1;
     init_lock(&c->lock);
     return c;
@@ -190,9 +190,11 @@ static void close_file(struct files_store *f, struct files_chunk *chunk)
     for (uint32_t page = 0; page < f->table_pages; page++)
         free(chunk->table[page]);
     free(chunk->table);
+    if (chunk->data_fd != chunk->fd)
+        (void)close(chunk->data_fd);
     (void)close(chunk->fd);
     chunk->table = NULL;
-    chunk->fd = -1;
+    chunk->fd = chunk->data_fd = -1;
 }
 
 /* A slot of the clock: an unused one, or that of a chunk which nobody touched since the hand came by. open_lock is held. */

@@ -36,6 +36,11 @@ int store_files_intents_open(struct files_store *f)
     if (map == MAP_FAILED)
         return -errno;
     f->intents = map;
+    if (f->durable) {
+        f->intents_fd = dup(fd);
+        if (f->intents_fd < 0 || fdatasync(fd) < 0)
+            return -errno;
+    }
     return 0;
 }
 
@@ -44,6 +49,14 @@ void store_files_intents_close(struct files_store *f)
     if (f->intents)
         (void)munmap(f->intents, FILE_BYTES);
     f->intents = NULL;
+    if (f->intents_fd >= 0)
+        (void)close(f->intents_fd);
+    f->intents_fd = -1;
+}
+
+int store_files_intent_settle(const struct files_store *f)
+{
+    return f->durable && fdatasync(f->intents_fd) < 0 ? -errno : 0;
 }
 
 static bool claim(_Atomic uint64_t *word, unsigned *bit)
@@ -96,7 +109,7 @@ static int mend(struct files_store *f, struct files_chunk *chunk, uint32_t first
             (void)fallocate(chunk->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, bytes);
         if (entry < CHECKSUM_FIRST)
             continue;
-        int rc = store_files_pread(chunk->fd, data, bytes, at);
+        int rc = store_files_read_data(f, chunk, data, bytes, (uint64_t)block * bytes);
         if (rc < 0)
             return rc;
         uint64_t sum = checksum_of(data, bytes);
@@ -106,7 +119,8 @@ static int mend(struct files_store *f, struct files_chunk *chunk, uint32_t first
         renewed++;
     }
     log_info("chunk %016" PRIx64 ": a write was interrupted; %" PRIu32 " checksums made anew", chunk->id, renewed);
-    return store_files_save_entries(f, chunk, first, count);
+    int rc = store_files_save_entries(f, chunk, first, count);
+    return rc < 0 ? rc : store_files_settle(f, chunk);
 }
 
 static int recover_one(struct files_store *f, const struct files_intent *intent)

@@ -77,7 +77,7 @@ static int read_blocks(struct files_store *f, struct files_chunk *chunk, const s
     }
     int rc = 0;
     if (with_data)
-        rc = store_files_pread(chunk->fd, data, read->length, (uint64_t)f->data_offset + read->offset);
+        rc = store_files_read_data(f, chunk, data, read->length, read->offset);
     for (uint32_t i = 0; i < count && with_data < count; i++) {
         if (sums[i] >= CHECKSUM_FIRST)
             continue;

@@ -198,6 +198,8 @@ static int64_t prefault_file(struct files_store *f, const uint8_t *zeros, const 
 int64_t store_files_prefault(struct store *store, const _Atomic bool *stop)
 {
     struct files_store *f = (struct files_store *)store;
+    if (f->durable)
+        return 0; /* there is no memory to touch */
     SCOPE_FREE uint8_t *zeros = check_alloc(calloc(1, PREFAULT_BYTES));
     int64_t total = 0, pages;
     while ((pages = prefault_file(f, zeros, stop)) > 0)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "chunkserver/store_aio.h"
 #include "chunkserver/store_files.h"
 #include "common/check.h"
 
@@ -41,6 +42,23 @@ int store_files_pwrite(int fd, const void *data, size_t bytes, uint64_t offset)
     return 0;
 }
 
+int store_files_read_data(const struct files_store *f, const struct files_chunk *chunk, void *data, size_t bytes,
+                          uint64_t offset)
+{
+    return f->durable ? store_aio_read(chunk->data_fd, data, bytes, f->data_offset + offset)
+                      : store_files_pread(chunk->fd, data, bytes, f->data_offset + offset);
+}
+
+int store_files_settle(const struct files_store *f, const struct files_chunk *chunk)
+{
+    return f->durable && fdatasync(chunk->fd) < 0 ? -errno : 0;
+}
+
+int store_files_settle_names(const struct files_store *f, int directory)
+{
+    return f->durable && fsync(directory) < 0 ? -errno : 0;
+}
+
 static uint64_t page_offset(uint32_t page)
 {
     return CHUNK_FORMAT_PAGE + (uint64_t)page * CHUNK_FORMAT_PAGE;
@@ -56,6 +74,9 @@ int store_files_load(struct files_store *f, struct files_chunk *chunk, int fd)
         table[page] = check_alloc(malloc(CHUNK_FORMAT_PAGE));
         rc = store_files_pread(fd, table[page], CHUNK_FORMAT_PAGE, page_offset(page));
     }
+    int data_fd = rc == 0 && f->durable ? store_aio_open(fd) : fd;
+    if (data_fd < 0)
+        rc = data_fd;
     if (rc < 0) {
         for (uint32_t page = 0; page < f->table_pages; page++)
             free(table[page]);
@@ -64,6 +85,7 @@ int store_files_load(struct files_store *f, struct files_chunk *chunk, int fd)
     }
     chunk->table = table;
     chunk->fd = fd;
+    chunk->data_fd = data_fd;
     return 0;
 }
 

@@ -2,7 +2,8 @@
  *
  * Writing: whole blocks go to the file at once, with the first and the last completed from what the file has. The order
  * is: intent, data, checksums, intent cleared. A process killed between them leaves an intent, and the next start
- * makes the checksums of those blocks anew.
+ * makes the checksums of those blocks anew. On a disk the intent is on the device before the data, and all of it before it
+ * is cleared.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "chunkserver/store_aio.h"
 #include "chunkserver/store_files.h"
 #include "common/check.h"
 #include "common/scope.h"
@@ -60,7 +62,7 @@ static int complete_block(struct put *p, uint32_t block, uint32_t from, uint32_t
     if (entry < CHECKSUM_FIRST) {
         memset(into, 0, block_bytes);
     } else {
-        int rc = store_files_pread(p->chunk->fd, into, block_bytes, p->f->data_offset + (uint64_t)block * block_bytes);
+        int rc = store_files_read_data(p->f, p->chunk, into, block_bytes, (uint64_t)block * block_bytes);
         if (rc < 0)
             return rc;
         if (checksum_of(into, block_bytes) != entry) {
@@ -124,6 +126,8 @@ static uint32_t write_pieces(struct put *p, int *rc)
     uint64_t at = p->f->data_offset + (uint64_t)p->first * p->f->geometry.block_bytes;
     uint64_t done = 0, total = (uint64_t)p->count * p->f->geometry.block_bytes;
     struct iovec *piece = p->pieces;
+    if (p->f->durable)
+        return (uint32_t)(store_aio_write(p->chunk->data_fd, p->pieces, p->piece_count, at, rc) / p->f->geometry.block_bytes);
     *rc = 0;
     while (done < total) {
         ssize_t n = pwritev(p->chunk->fd, piece, p->piece_count, (off_t)(at + done));
@@ -197,9 +201,16 @@ int store_files_put(struct files_store *f, struct files_chunk *chunk, const stru
         p.fresh += store_files_entry(chunk, p.first + i) == CHECKSUM_NONE;
     if (p.fresh && !store_files_reserve(f, p.fresh))
         return -ENOSPC;
+    /* A copy that nobody sees yet is settled as a whole when it is installed. */
+    bool seen = chunk->state == FILES_LIVE;
+    uint32_t done = 0;
     unsigned intent = store_files_intent_begin(f, chunk->id, p.first, p.count);
-    uint32_t done = write_pieces(&p, &rc);
+    rc = seen ? store_files_intent_settle(f) : 0;
+    if (rc == 0)
+        done = write_pieces(&p, &rc);
     int saved = commit(&p, done);
+    if (saved == 0 && seen && done)
+        saved = store_files_settle(f, chunk);
     store_files_intent_end(f, intent);
     return rc < 0 ? rc : saved;
 }
@@ -270,6 +281,8 @@ static int write_once(struct files_store *f, const struct store_write *write, ui
         rc = store_files_put(f, chunk, write, wanted);
     else
         rc = store_files_zero(f, chunk, write->offset, write->length, write->scratch);
+    if (rc == 0 && !write->data)
+        rc = store_files_settle(f, chunk);
     store_files_unlock_stripes(&held);
     store_files_leave(chunk);
     return rc;

@@ -42,11 +42,22 @@ static inline int fixture_open(struct store_fixture *x)
     return rc;
 }
 
+/* The stores made from now on are those of a disk. */
+static bool fixture_durable;
+
+/* Their directories lie where a disk is. */
+static inline void fixture_on_a_disk(void)
+{
+    fixture_durable = true;
+    (void)setenv("TMPDIR", "/var/tmp", 1);
+}
+
 static inline void fixture_make(struct store_fixture *x, uint32_t chunk_bytes, uint64_t size)
 {
     *x = (struct store_fixture){.chunk_bytes = chunk_bytes};
     scratch_make(x->path);
-    x->options = (struct store_files_options){.path = x->path, .size_bytes = size, .watch = {fixture_damaged, x}};
+    x->options = (struct store_files_options){.path = x->path, .size_bytes = size, .watch = {fixture_damaged, x},
+                                              .durable = fixture_durable};
     if (fixture_open(x) != 0)
         abort();
 }

@@ -143,5 +143,7 @@ int main(void)
         cmocka_unit_test(a_killed_process_loses_nothing_acknowledged),
         cmocka_unit_test(deleting_half_done_is_finished_at_the_start),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("on a RAM disk", tests, NULL, NULL);
+    fixture_on_a_disk();
+    return failed + cmocka_run_group_tests_name("on a disk", tests, NULL, NULL);
 }

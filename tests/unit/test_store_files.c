@@ -142,7 +142,7 @@ static void model_step(struct store_fixture *x, struct model *m, uint64_t base, 
 static void random_operations_agree_with_a_model(void **state)
 {
     (void)state;
-    for (uint64_t round = 1; round <= 12; round++) {
+    for (uint64_t round = 1; round <= (fixture_durable ? 1 : 12); round++) {
         struct store_fixture x;
         struct model *m = calloc(1, sizeof *m);
         uint64_t seed = round * UINT64_C(0x9e3779b97f4a7c15);
@@ -150,7 +150,7 @@ static void random_operations_agree_with_a_model(void **state)
         fixture_make(&x, SMALL_CHUNK, round % 2 ? (MODEL_CHUNKS * 18) * 4096 : 16 << 20);
         x.options.open_limit = round % 3 ? 0 : 2;
         fixture_reopen(&x);
-        for (unsigned step = 0; step < 1500; step++) {
+        for (unsigned step = 0; step < (fixture_durable ? 200u : 1500u); step++) {
             model_step(&x, m, 256 * round, &seed);
             if (step % 25 == 0)
                 compare_with_model(&x, m, 256 * round);
@@ -453,5 +453,18 @@ int main(void)
         cmocka_unit_test(many_chunks_with_few_open_files),
         cmocka_unit_test(what_is_no_store_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest on_a_disk[] = {
+        cmocka_unit_test(ranges_at_block_and_chunk_boundaries),
+        cmocka_unit_test(versions_and_absence),
+        cmocka_unit_test(random_operations_agree_with_a_model),
+        cmocka_unit_test(a_recycled_file_reads_as_zeros),
+        cmocka_unit_test(set_version_cuts_creates_and_repeats),
+        cmocka_unit_test(rotten_blocks_are_found_and_never_built_upon),
+        cmocka_unit_test(damaged_files_go_to_quarantine),
+        cmocka_unit_test(copies_appear_whole_or_not_at_all),
+        cmocka_unit_test(what_is_no_store_is_refused),
+    };
+    int failed = cmocka_run_group_tests_name("on a RAM disk", tests, NULL, NULL);
+    fixture_on_a_disk();
+    return failed + cmocka_run_group_tests_name("on a disk", on_a_disk, NULL, NULL);
 }
