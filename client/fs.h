@@ -119,6 +119,41 @@ int fs_fsync(struct fs *fs, struct fs_handle *handle) FS_RESULT;
  * Space is not set aside. */
 int fs_fallocate(struct fs *fs, struct fs_handle *handle, int mode, uint64_t offset, uint64_t bytes) FS_RESULT;
 
+/* ---- locks (fs_locks.c) ---- */
+
+/* Takes or gives back a lock without waiting. lock->ino is filled in here. -EAGAIN: another has it (if it was refused with wait 1,
+ * fs_lock_wait may follow); -ENOLCK: too many; -EIO: a lock held through this handle was lost with the session.
+ * What was written under a lock is known to the master before the lock is given back. *content_known as of fs_open. */
+int fs_lock_set(struct fs *fs, struct fs_handle *handle, const struct wire_lock_set *lock, bool *content_known) FS_RESULT;
+
+/* Who stands in the way: *found is of type WIRE_LOCK_NONE if nobody does. */
+int fs_lock_get(struct fs *fs, struct fs_handle *handle, const struct wire_lock_get *lock,
+                struct wire_lock_get_reply *found) FS_RESULT;
+
+/* A waiting lock. It is the caller's memory, filled in but for what lock_waits.c calls its own, until `done` was called:
+ * once, from another thread, with what fs_lock_set came to, or -EINTR. */
+struct fs_lock_wait {
+    struct fs_handle *handle;
+    struct wire_lock_set lock;
+    void (*done)(struct fs_lock_wait *wait, int rc, bool content_known);
+    /* Asked while the master does not answer: true if whoever waits is dying and need not know the outcome. */
+    bool (*is_given_up)(struct fs_lock_wait *wait);
+    struct fs_lock_wait *next; /* these are lock_waits.c's own */
+    bool interrupted;
+};
+
+/* Goes on asking for the lock. Does not block; needs no thread of the caller's. */
+void fs_lock_wait(struct fs *fs, struct fs_lock_wait *wait);
+
+/* Lets it end with -EINTR unless it has the lock by then. Does not block. */
+void fs_lock_interrupt(struct fs *fs, struct fs_lock_wait *wait);
+
+/* Ends all waiting; for the caller's end. Blocks until each `done` was called. */
+void fs_lock_end_waits(struct fs *fs);
+
+/* At a close(2) by that owner: its fcntl locks on the file go. */
+int fs_lock_close(struct fs *fs, struct fs_handle *handle, uint64_t owner) FS_RESULT;
+
 /* Frees the handle, also when the cluster does not answer. */
 void fs_release(struct fs *fs, struct fs_handle *handle);
 

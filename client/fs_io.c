@@ -6,6 +6,7 @@
 
 #include "client/fs_calls.h"
 #include "client/fs_state.h"
+#include "client/lock_records.h"
 #include "client/publisher.h"
 #include "client/read_path.h"
 #include "client/write_path.h"
@@ -26,11 +27,12 @@ static void count_open(struct open_file *file, uint32_t generation)
 }
 
 /* Takes over the caller's reference to the file. */
-static struct fs_handle *make_handle(struct open_file *file, uint32_t generation)
+static struct fs_handle *make_handle(struct open_file *file, uint32_t generation, uint32_t flags)
 {
     struct fs_handle *handle = check_alloc(calloc(1, sizeof *handle));
     handle->file = file;
     handle->generation = generation;
+    handle->read_only = (flags & WIRE_OPEN_READ_ONLY) != 0;
     SCOPE_UNLOCK(&file->lock);
     handle->errors_seen = file->error_count;
     file->handles++;
@@ -55,7 +57,7 @@ int fs_create(struct fs *fs, uint64_t parent, const char *name, uint32_t mode, u
     count_open(file, generation);
     open_file_learn(file, attr);
     (void)content_stamps_open(fs->stamps, attr->ino, attr->change);
-    *handle = make_handle(file, generation);
+    *handle = make_handle(file, generation, flags);
     *attr = open_file_attr(file);
     return 0;
 }
@@ -102,18 +104,24 @@ int fs_open(struct fs *fs, uint64_t ino, uint32_t flags, struct fs_handle **hand
     bool known = content_stamps_open(fs->stamps, ino, change);
     if (content_known)
         *content_known = known;
-    *handle = make_handle(file, generation);
+    *handle = make_handle(file, generation, flags);
     return 0;
 }
 
 /* After the loss of the session the master counts this open no more; it is counted anew, so that a handle that lost nothing
- * goes on. What was lost is reported as the file's error. */
-static int revive(struct fs *fs, struct fs_handle *handle)
+ * goes on. What was lost is reported as the file's error; whoever held a lock and does not any more must not go on as if
+ * it did. */
+int fs_handle_revive(struct fs *fs, struct fs_handle *handle)
 {
     uint32_t generation = master_session_generation(fs->session);
     uint64_t change;
     if (handle->generation == generation)
         return 0;
+    {
+        SCOPE_UNLOCK(&handle->file->lock);
+        if (lock_records_of_handle(handle->file->lock_records, handle))
+            return -EIO;
+    }
     int rc = open_at_master(fs, handle->file, 0, &generation, &change);
     if (rc == 0)
         handle->generation = generation;
@@ -125,6 +133,7 @@ void fs_release(struct fs *fs, struct fs_handle *handle)
     struct open_file *file = handle->file;
     bool last;
     uint32_t generation, opens = 0;
+    fs_lock_release(fs, handle);
     free(handle);
     {
         SCOPE_UNLOCK(&file->lock);
@@ -160,14 +169,14 @@ void fs_forget_content(struct fs *fs, struct fs_handle *handle)
 
 int fs_read(struct fs *fs, struct fs_handle *handle, uint64_t offset, size_t bytes, const uint8_t **data)
 {
-    int rc = revive(fs, handle);
+    int rc = fs_handle_revive(fs, handle);
     return rc < 0 ? rc : read_path_read(fs, handle->file, offset, bytes, data);
 }
 
 /* What has to be right before something is written. */
 static int ready_to_write(struct fs *fs, struct fs_handle *handle)
 {
-    int rc = revive(fs, handle);
+    int rc = fs_handle_revive(fs, handle);
     return rc < 0 ? rc : open_file_take_error(handle->file, &handle->errors_seen);
 }
 
@@ -194,6 +203,8 @@ static int publish_and_report(struct fs *fs, struct fs_handle *handle, unsigned 
 int fs_flush(struct fs *fs, struct fs_handle *handle)
 {
     bool alone;
+    if (handle->read_only)
+        return 0; /* it has nothing to publish or report */
     {
         SCOPE_UNLOCK(&handle->file->lock);
         alone = handle->file->handles == 1;
@@ -204,7 +215,7 @@ int fs_flush(struct fs *fs, struct fs_handle *handle)
 
 int fs_fsync(struct fs *fs, struct fs_handle *handle)
 {
-    int rc = revive(fs, handle);
+    int rc = fs_handle_revive(fs, handle);
     return rc < 0 ? rc : publish_and_report(fs, handle, PUBLISHER_SYNC);
 }
 

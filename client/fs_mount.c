@@ -24,6 +24,7 @@ int fs_mount(const struct fs_options *options, struct fs **fs)
     made->connections = chunk_connections_create(welcome->cluster);
     made->files = open_files_create();
     made->stamps = content_stamps_create();
+    made->lock_waits = lock_waits_create(made);
     publisher_start(made);
     *fs = made;
     return 0;
@@ -53,6 +54,7 @@ void fs_unmount(struct fs *fs)
 {
     if (!fs)
         return;
+    lock_waits_destroy(fs->lock_waits);
     publisher_stop(fs);
     close_files(fs);
     master_session_destroy(fs->session);

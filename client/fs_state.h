@@ -13,6 +13,7 @@
 #include "client/chunk_connections.h"
 #include "client/content_stamps.h"
 #include "client/fs.h"
+#include "client/lock_waits.h"
 #include "client/master_session.h"
 #include "client/open_files.h"
 
@@ -21,6 +22,7 @@ struct fs {
     struct chunk_connections *connections;
     struct open_files *files;
     struct content_stamps *stamps;
+    struct lock_waits *lock_waits;
     uint32_t chunk_bytes;
     int64_t retry_ns;
     bool exclusive;
@@ -32,6 +34,14 @@ struct fs_handle {
     struct open_file *file; /* a reference */
     uint32_t errors_seen;   /* under the file's lock */
     _Atomic uint32_t generation; /* of the session in which the master counts this open */
+    bool read_only;
 };
+
+/* Before a handle is used: the master counts its open in the present session. -EIO: a lock was held through it and is
+ * lost with an older session. */
+int fs_handle_revive(struct fs *fs, struct fs_handle *handle) __attribute__((warn_unused_result));
+
+/* The handle ends: gives back what was locked through it alone (fs_locks.c). */
+void fs_lock_release(struct fs *fs, struct fs_handle *handle);
 
 #endif

@@ -22,7 +22,12 @@ static void fill_info(const struct fuse_mount *mount, struct fuse_file_info *fi,
     fi->fh = (uintptr_t)handle;
     fi->keep_cache = content_known;
     fi->direct_io = appends(mount, fi);
-    fi->noflush = (fi->flags & O_ACCMODE) == O_RDONLY; /* closing it has nothing to publish or report */
+}
+
+static uint32_t open_bits(const struct fuse_file_info *fi)
+{
+    return (fi->flags & O_EXCL ? WIRE_OPEN_EXCLUSIVE : 0u) | (fi->flags & O_TRUNC ? WIRE_OPEN_TRUNCATE : 0u) |
+           ((fi->flags & O_ACCMODE) == O_RDONLY ? WIRE_OPEN_READ_ONLY : 0u);
 }
 
 /* For a request by somebody who may not keep set-user-id and set-group-id. The kernel has the old mode in its cache, and would
@@ -38,10 +43,9 @@ static int kill_suid(struct fuse_mount *mount, fuse_ino_t ino, struct fs_handle 
 static void on_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
-    uint32_t flags = (fi->flags & O_EXCL ? WIRE_OPEN_EXCLUSIVE : 0u) | (fi->flags & O_TRUNC ? WIRE_OPEN_TRUNCATE : 0u);
     struct wire_attr attr;
     struct fs_handle *handle;
-    int rc = fs_create(mount->fs, parent, name, mode & 07777, flags, fuse_reply_owner(req), &attr, &handle);
+    int rc = fs_create(mount->fs, parent, name, mode & 07777, open_bits(fi), fuse_reply_owner(req), &attr, &handle);
     if (rc < 0) {
         fuse_reply_rc(req, rc);
         return;
@@ -59,7 +63,7 @@ static void on_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     struct fuse_mount *mount = fuse_reply_begin(req);
     struct fs_handle *handle;
     bool content_known;
-    int rc = fs_open(mount->fs, ino, fi->flags & O_TRUNC ? WIRE_OPEN_TRUNCATE : 0, &handle, &content_known);
+    int rc = fs_open(mount->fs, ino, open_bits(fi), &handle, &content_known);
     if (rc < 0) {
         fuse_reply_rc(req, rc);
         return;
@@ -117,7 +121,8 @@ static void on_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
     (void)ino;
-    fuse_reply_rc(req, fs_flush(mount->fs, handle_of(fi)));
+    int rc = fs_flush(mount->fs, handle_of(fi)), unlocked = fs_lock_close(mount->fs, handle_of(fi), fi->lock_owner);
+    fuse_reply_rc(req, rc < 0 ? rc : unlocked);
 }
 
 static void on_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi)

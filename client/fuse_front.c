@@ -107,6 +107,7 @@ static struct fuse_session *make_session(struct front *front)
     fuse_attrs_fill(&ops);
     fuse_files_fill(&ops);
     fuse_dirs_fill(&ops);
+    fuse_locks_fill(&ops);
     char name[] = "calf-mount", o[] = "-o", text[OPTIONS_BYTES];
     (void)snprintf(text, sizeof text, "max_read=%d", WIRE_IO_LIMIT); /* the rest is said to the kernel directly */
     char *argv[] = {name, o, text, NULL};
@@ -154,6 +155,7 @@ int fuse_front_run(struct fs *fs, const struct fuse_front_options *options)
         return rc;
     }
     rc = serve(&front);
+    fs_lock_end_waits(fs); /* their requests belong to the session that goes now */
     ending_set_hook(NULL, NULL);
     atomic_store(&front.done, true);
     fuse_device_unmount(front.session, options->mountpoint);

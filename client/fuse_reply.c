@@ -37,10 +37,14 @@ static bool is_being_killed(pid_t thread)
     return line && (strtoull(line + 8, NULL, 16) >> (SIGKILL - 1) & 1);
 }
 
+bool fuse_reply_is_given_up(fuse_req_t req)
+{
+    return fuse_req_interrupted(req) && is_being_killed(fuse_req_ctx(req)->pid);
+}
+
 static bool is_interrupted(void *argument)
 {
-    fuse_req_t req = argument;
-    return fuse_req_interrupted(req) && is_being_killed(fuse_req_ctx(req)->pid);
+    return fuse_reply_is_given_up(argument);
 }
 
 struct fuse_mount *fuse_reply_begin(fuse_req_t req)

@@ -20,6 +20,9 @@ struct fuse_mount {
 /* First in every handler: the mount; from here on retries notice that the request's process is being killed. */
 struct fuse_mount *fuse_reply_begin(fuse_req_t req);
 
+/* True if the request was interrupted and its process is being killed. */
+bool fuse_reply_is_given_up(fuse_req_t req);
+
 /* rc: 0 or a negative errno. */
 void fuse_reply_rc(fuse_req_t req, int rc);
 
@@ -39,5 +42,6 @@ void fuse_names_fill(struct fuse_lowlevel_ops *ops);
 void fuse_attrs_fill(struct fuse_lowlevel_ops *ops);
 void fuse_files_fill(struct fuse_lowlevel_ops *ops);
 void fuse_dirs_fill(struct fuse_lowlevel_ops *ops);
+void fuse_locks_fill(struct fuse_lowlevel_ops *ops);
 
 #endif

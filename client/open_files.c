@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "client/lock_records.h"
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/scope.h"
@@ -91,6 +92,7 @@ struct open_file *open_files_find(struct open_files *table, uint64_t ino)
 static void destroy_file(struct open_file *file)
 {
     chunk_locations_fini(&file->locations);
+    lock_records_free(&file->lock_records);
     (void)pthread_mutex_destroy(&file->append);
     (void)pthread_mutex_destroy(&file->publish);
     (void)pthread_mutex_destroy(&file->lease);

@@ -51,6 +51,8 @@ struct open_file {
     int error;            /* of a delayed publication, negative errno */
     uint32_t error_count; /* rises with each; a handle that has seen fewer reports it */
 
+    struct lock_record *lock_records; /* see lock_records.h */
+
     uint64_t plain_change; /* attr.change under which the file has no capability attribute; 0: not known */
 };
 

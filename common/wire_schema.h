@@ -172,7 +172,10 @@ enum {
     M(set_goal, 27, change, 0, 0, "copies wanted; of a directory: for what is made in it")                           \
     M(file_chunks, 28, query, 0, 0, "the copies of a file's chunks, for people")                                     \
     M(server_list, 29, query, 0, 0, "the chunkservers, for counters")                                                \
-    M(session_end, 30, derived, 0, 0, "the client is done: its session ends now")
+    M(session_end, 30, derived, 0, 0, "the client is done: its session ends now")                                    \
+    M(lock_set, 36, change, 0, 0, "takes or gives back a lock of fcntl(2) or flock(2); LOCKED if another has it")    \
+    M(lock_get, 37, query, 0, 0, "who stands in the way of a lock")                                                  \
+    M(lock_events, 38, query, 0, 0, "waits until something was freed that this session was refused")
 
 #define WIRE_FIELDS_keepalive(F)
 #define WIRE_FIELDS_keepalive_reply(F)
@@ -323,6 +326,32 @@ enum {
 #define WIRE_FIELDS_server_list_reply(F) F(list_server_state, servers, 1024, "")
 #define WIRE_FIELDS_session_end(F)
 #define WIRE_FIELDS_session_end_reply(F)
+#define WIRE_FIELDS_lock_set(F)                                                                                      \
+    F(u64, ino, 0, "")                                                                                               \
+    F(u64, owner, 0, "within the session; its own locks are not in its way")                                         \
+    F(u64, start, 0, "")                                                                                             \
+    F(u64, end, 0, "the last byte")                                                                                  \
+    F(u32, pid, 0, "for people")                                                                                     \
+    F(u8, type, 0, "enum wire_lock_type; WIRE_LOCK_NONE gives back")                                                 \
+    F(u8, flock, 0, "1: of flock(2), which the others do not see")                                                   \
+    F(u8, wait, 0, "1: if refused, lock_events is to tell when it may be had")
+#define WIRE_FIELDS_lock_set_reply(F) F(rec_attr, attr, 0, "what whoever has the lock may rely on")
+#define WIRE_FIELDS_lock_get(F)                                                                                      \
+    F(u64, ino, 0, "")                                                                                               \
+    F(u64, owner, 0, "")                                                                                             \
+    F(u64, start, 0, "")                                                                                             \
+    F(u64, end, 0, "the last byte")                                                                                  \
+    F(u8, type, 0, "")                                                                                               \
+    F(u8, flock, 0, "")
+#define WIRE_FIELDS_lock_get_reply(F)                                                                                \
+    F(u8, type, 0, "WIRE_LOCK_NONE: it could be had")                                                                \
+    F(u64, start, 0, "of the lock in the way")                                                                       \
+    F(u64, end, 0, "")                                                                                               \
+    F(u32, pid, 0, "")
+#define WIRE_FIELDS_lock_events(F)                                                                                   \
+    F(u64, seen, 0, "the count of the last reply; 0 at first")                                                       \
+    F(u32, wait_ms, 0, "answer by then, whatever happened")
+#define WIRE_FIELDS_lock_events_reply(F) F(u64, count, 0, "another one than seen: ask for the locks again")
 
 /* ---- client (or chunkserver) to chunkserver --------------------------------------------------------------------- */
 
@@ -475,7 +504,13 @@ enum wire_setattr_bits {
     WIRE_SET_KILL_SGID = 512,   /* of a file: clear set-group-id in any case */
 };
 
-enum wire_open_bits { WIRE_OPEN_TRUNCATE = 1, WIRE_OPEN_EXCLUSIVE = 2 /* create: must not exist */ };
+enum wire_open_bits {
+    WIRE_OPEN_TRUNCATE = 1,
+    WIRE_OPEN_EXCLUSIVE = 2, /* create: must not exist */
+    WIRE_OPEN_READ_ONLY = 4, /* nothing is written through this handle; the client's own affair */
+};
+
+enum wire_lock_type { WIRE_LOCK_NONE = 0, WIRE_LOCK_READ = 1, WIRE_LOCK_WRITE = 2 };
 
 enum wire_write_bits { WIRE_WRITE_CREATE = 1, WIRE_WRITE_ZERO = 2 };
 

@@ -35,6 +35,8 @@
     S(UNREACHABLE, 23, EHOSTUNREACH, "not reachable")                                                               \
     S(NO_MEMORY, 24, ENOMEM, "no memory")                                                                           \
     S(TOO_LARGE, 25, E2BIG, "value too large")                                                                      \
+    S(LOCKED, 26, EALREADY, "somebody else has the lock")                                                           \
+    S(NO_LOCKS, 27, ENOLCK, "too many locks")                                                                       \
     S(BAD_MESSAGE, 40, EBADMSG, "malformed or misplaced message")                                                   \
     S(WRONG_PROTOCOL, 41, EPROTONOSUPPORT, "protocol version not spoken here")                                      \
     S(WRONG_CLUSTER, 42, EXDEV, "belongs to another cluster")                                                       \

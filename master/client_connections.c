@@ -253,13 +253,17 @@ static void park(struct connection *connection, const struct wire_header *header
 }
 
 /* Handles a request and queues its reply; false: it has to wait. */
-static bool handle(struct connection *connection, const struct wire_header *header, const void *body)
+static bool handle(struct connection *connection, const struct wire_header *header, const void *body, int64_t waited_ns)
 {
     struct client_connections *all = connection->all;
     struct master *master = all->master;
     struct wire_out reply = wire_out_on(all->reply, WIRE_BODY_LIMIT);
-    struct client_request request = {
-        .master = master, .slot = connection->slot, .header = *header, .body = body, .scratch = all->scratch};
+    struct client_request request = {.master = master,
+                                     .slot = connection->slot,
+                                     .waited_ns = waited_ns,
+                                     .header = *header,
+                                     .body = body,
+                                     .scratch = all->scratch};
     uint16_t status = WIRE_NO_SESSION;
     if (connection->session) {
         request.session = sessions_find(&master->core.sessions, connection->session);
@@ -310,7 +314,7 @@ static void serve(struct connection *connection)
             close_connection(connection);
         } else if (!connection->greeted) {
             greet(connection, &header, body);
-        } else if (!handle(connection, &header, body)) {
+        } else if (!handle(connection, &header, body, 0)) {
             park(connection, &header, body);
         }
         if (!connection->closed && !stream_has_buffered(&connection->stream))
@@ -362,8 +366,9 @@ void client_connections_retry(struct client_connections *all)
         connection->parked = false;
         connection->parked_body = NULL;
         int64_t since_ns = connection->parked_ns;
-        bool done = handle(connection, &header, body);
-        if (!done && all->master->now.mono_ns - since_ns > PARKED_LIMIT_NS) {
+        int64_t waited_ns = all->master->now.mono_ns - since_ns;
+        bool done = handle(connection, &header, body, waited_ns);
+        if (!done && waited_ns > PARKED_LIMIT_NS) {
             struct wire_out nothing = {0};
             answer(connection, &header, WIRE_TIMED_OUT, &nothing);
         } else if (!done) {

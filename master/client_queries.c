@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "common/clock.h"
 #include "master/client_requests.h"
 #include "master/xattrs.h"
 
@@ -136,6 +137,38 @@ uint16_t client_request_server_list(struct client_request *request, const struct
             break;
     }
     return WIRE_OK;
+}
+
+/* ---- locks ---- */
+
+uint16_t client_request_lock_get(struct client_request *request, const struct wire_lock_get *asked,
+                                 struct wire_lock_get_reply *reply)
+{
+    if (!request->session)
+        return WIRE_NO_SESSION;
+    if (asked->start > asked->end || asked->type > WIRE_LOCK_WRITE)
+        return WIRE_INVALID;
+    struct file_lock wanted = {.session = request->session->node.id,
+                               .owner = asked->owner,
+                               .start = asked->start,
+                               .end = asked->end,
+                               .type = asked->type,
+                               .flock = asked->flock != 0};
+    const struct file_lock *lock = file_locks_conflict(&request->master->core.locks, asked->ino, &wanted);
+    if (lock)
+        *reply = (struct wire_lock_get_reply){lock->type, lock->start, lock->end, lock->pid};
+    return WIRE_OK;
+}
+
+/* A count of this master's life: who saw one of another life is answered at once. */
+uint16_t client_request_lock_events(struct client_request *request, const struct wire_lock_events *asked,
+                                    struct wire_lock_events_reply *reply)
+{
+    if (!request->session)
+        return WIRE_NO_SESSION;
+    reply->count = (uint64_t)request->master->started_ns + 1 + request->session->lock_events;
+    bool nothing_new = reply->count == asked->seen;
+    return nothing_new && request->waited_ns < asked->wait_ms * NS_PER_MS ? CLIENT_REQUEST_PARKED : WIRE_OK;
 }
 
 /* ---- the copies of a file's chunks ---- */

@@ -18,6 +18,7 @@ struct client_request {
     struct master *master;
     struct session *session; /* NULL: an administrator's connection */
     uint32_t slot;
+    int64_t waited_ns; /* since it came; 0 at first */
     struct wire_header header;
     const void *body;
     union wire_any value;

@@ -18,6 +18,7 @@ void core_fini(struct core *core)
 {
     chunk_ops_fini(core);
     sessions_fini(&core->sessions);
+    file_locks_fini(&core->locks);
     chunk_table_fini(&core->chunks);
     namespace_fini(&core->names);
     servers_fini(&core->servers);
@@ -132,6 +133,7 @@ void core_let_go(struct core *core, struct inode *inode)
 {
     if (inode->nlink || inode->opens)
         return;
+    core_forget_locks(core, inode->node.id);
     if (inode_is_file(inode)) {
         free_chunks_from(core, inode, 0);
         session_id holder = sessions_append_holder(&core->sessions, inode->node.id);

@@ -13,6 +13,7 @@
 
 #include "common/wire.h"
 #include "master/chunk_table.h"
+#include "master/file_locks.h"
 #include "master/namespace.h"
 #include "master/servers.h"
 #include "master/sessions.h"
@@ -36,6 +37,7 @@ struct core {
     struct chunk_table chunks;
     struct servers servers;
     struct sessions sessions;
+    struct file_locks locks;
 
     /* Gets each change that was done, for the journal; NULL in replay. */
     void (*record)(void *context, const struct core_change *change);
@@ -80,6 +82,10 @@ void core_cut(struct core *core, struct inode *inode, uint64_t size);
 /* A lease is over; clean: its holder said that what was written lies below the length. What may be left above it is
  * cut. */
 void core_end_lease(struct core *core, struct lease *lease, bool clean);
+
+/* Takes away a session's locks, or those of a file that is no more. */
+void core_end_locks(struct core *core, session_id session);
+void core_forget_locks(struct core *core, inode_id ino);
 
 /* A change of attributes or content: ctime and the change counter. */
 static inline void core_touch(struct inode *inode, int64_t time_ns)

@@ -39,6 +39,7 @@ uint16_t core_apply_j_session_end(struct core *core, const struct core_change *c
         core_end_lease(core, session->leases, false);
     end_opens(core, session);
     sessions_append_give_all(&core->sessions, record->session);
+    core_end_locks(core, record->session);
     sessions_remove(&core->sessions, session);
     core->wake = true;
     return WIRE_OK;

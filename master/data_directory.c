@@ -187,6 +187,9 @@ static void append_record(void *context, const struct core_change *change)
     case WIRE_TYPE_publish:
         master->need_sync |= change->value->publish.sync != 0;
         break;
+    case WIRE_TYPE_lock_set: /* what comes back after a crash is only in the way until its session ends */
+        master->need_sync |= change->value->lock_set.type != WIRE_LOCK_NONE;
+        break;
     case WIRE_TYPE_release:
     case WIRE_TYPE_append_begin:
     case WIRE_TYPE_j_lease:

@@ -12,6 +12,9 @@
 
 #include "common/wire.h"
 
+/* In a record's inode number: a lock of a program, not an append lock. */
+#define IMAGE_FILE_LOCK (UINT64_C(1) << 63)
+
 struct image_in {
     const uint8_t *at, *end;
     bool failed;

@@ -196,10 +196,27 @@ static bool load_session(struct core *core, struct image_in *in)
     return !in->failed;
 }
 
+static bool load_file_lock(struct core *core, inode_id ino, session_id session, struct image_in *in)
+{
+    struct file_lock lock = {.session = session, .owner = image_get_u64(in)};
+    lock.start = image_get_u64(in);
+    lock.end = image_get_u64(in);
+    lock.pid = image_get_u32(in);
+    lock.type = image_get_u8(in);
+    lock.flock = image_get_u8(in) != 0;
+    if (in->failed || !namespace_find(&core->names, ino) || !sessions_find(&core->sessions, session) ||
+        lock.start > lock.end || (lock.type != WIRE_LOCK_READ && lock.type != WIRE_LOCK_WRITE))
+        return false;
+    file_locks_restore(&core->locks, ino, &lock);
+    return true;
+}
+
 static bool load_lock(struct core *core, struct image_in *in)
 {
     inode_id ino = image_get_u64(in);
     session_id session = image_get_u64(in);
+    if (ino & IMAGE_FILE_LOCK)
+        return load_file_lock(core, ino & ~IMAGE_FILE_LOCK, session, in);
     if (in->failed || sessions_append_holder(&core->sessions, ino))
         return false;
     sessions_append_take(&core->sessions, ino, session);

@@ -5,6 +5,7 @@
 #include "common/check.h"
 #include "common/scope.h"
 #include "master/image.h"
+#include "master/image_format.h"
 #include "master/xattrs.h"
 
 /* A piece is handed on when it is this large; what one record can add is far below the limit of a piece. */
@@ -227,6 +228,25 @@ static void save_session(struct saver *s, const struct session *session)
     end_record(s);
 }
 
+/* In the section of the append locks, told from them by a bit that no inode number has. */
+static void save_file_locks(struct saver *s)
+{
+    const struct file_locks *locks = &s->core->locks;
+    SCOPE_FREE struct id_node **files = id_table_sorted(&locks->files);
+    for (size_t i = 0; i < locks->files.count; i++)
+        for (const struct file_lock *lock = ((struct locked_file *)files[i])->locks; lock; lock = lock->next) {
+            add_u64(s, files[i]->id | IMAGE_FILE_LOCK);
+            add_u64(s, lock->session);
+            add_u64(s, lock->owner);
+            add_u64(s, lock->start);
+            add_u64(s, lock->end);
+            add_u32(s, lock->pid);
+            add_u8(s, lock->type);
+            add_u8(s, lock->flock);
+            end_record(s);
+        }
+}
+
 static void save_sessions(struct saver *s)
 {
     const struct sessions *sessions = &s->core->sessions;
@@ -241,6 +261,7 @@ static void save_sessions(struct saver *s)
         add_u64(s, ((struct append_lock *)locks[i])->session);
         end_record(s);
     }
+    save_file_locks(s);
 }
 
 int image_save(const struct core *core, int (*put)(void *context, uint16_t section, const void *data, size_t bytes),

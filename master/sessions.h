@@ -43,6 +43,7 @@ struct session {
     uint32_t lease_count;
     int64_t last_heard_ns; /* volatile, monotonic */
     uint32_t connections;  /* volatile */
+    uint64_t lock_events;  /* volatile: how often something was freed that it was refused */
 };
 
 /* The right of a session to write to a chunk. */

@@ -135,6 +135,57 @@ static void an_appender_waits_for_the_other(void **state)
     stream_close(&two.stream);
 }
 
+static uint64_t lock_count(struct test_client *client)
+{
+    struct wire_lock_events_reply reply;
+    assert_int_equal(wire_get_lock_events_reply(client->body, client->header.body_bytes, &reply), 0);
+    return reply.count;
+}
+
+/* Who was refused is told when the lock is free: given back, or gone with its holder's session. It outlives a restart. */
+static void who_waits_for_a_lock_is_told(void **state)
+{
+    struct master_fixture *f = *state;
+    struct test_client one = test_client_connect(f, 0, 3), two = test_client_connect(f, 0, 0);
+    struct wire_attr attr;
+    assert_int_equal(test_client_create(&one, "file", 0, &attr), WIRE_OK);
+    union wire_any lock = {.lock_set = {.ino = attr.ino, .owner = 5, .end = 9, .type = WIRE_LOCK_WRITE, .wait = 1}};
+    union wire_any give = {.lock_set = {.ino = attr.ino, .owner = 5, .end = 9}};
+    union wire_any events = {.lock_events = {.wait_ms = 60000}};
+    assert_int_equal(test_client_ask(&one, WIRE_TYPE_lock_set, &lock), WIRE_OK);
+    assert_int_equal(test_client_ask(&two, WIRE_TYPE_lock_events, &events), WIRE_OK);
+    events.lock_events.seen = lock_count(&two);
+    assert_int_equal(test_client_ask(&two, WIRE_TYPE_lock_set, &lock), WIRE_LOCKED);
+    test_client_send(&two, WIRE_TYPE_lock_events, &events);
+    struct pollfd wait = {.fd = two.stream.fd, .events = POLLIN};
+    assert_int_equal(poll(&wait, 1, 100), 0);
+    assert_int_equal(test_client_ask(&one, WIRE_TYPE_lock_set, &give), WIRE_OK);
+    assert_int_equal(test_client_recv(&two), WIRE_OK);
+    assert_int_not_equal(lock_count(&two), events.lock_events.seen);
+    assert_int_equal(test_client_ask(&two, WIRE_TYPE_lock_set, &lock), WIRE_OK);
+
+    uint64_t sessions[2] = {one.session, two.session};
+    stream_close(&one.stream);
+    stream_close(&two.stream);
+    master_fixture_stop(f);
+    master_fixture_start(f);
+    one = test_client_connect(f, sessions[0], 4);
+    two = test_client_connect(f, sessions[1], 4);
+    assert_int_equal(test_client_ask(&one, WIRE_TYPE_lock_set, &lock), WIRE_LOCKED);
+    const union wire_any nothing = {.keepalive = {}};
+    assert_int_equal(test_client_ask(&two, WIRE_TYPE_session_end, &nothing), WIRE_OK);
+    assert_int_equal(test_client_ask(&one, WIRE_TYPE_lock_events, &events), WIRE_OK);
+    assert_int_equal(test_client_ask(&one, WIRE_TYPE_lock_set, &lock), WIRE_OK);
+    /* Without news it is answered in time. */
+    events.lock_events.seen = 0;
+    assert_int_equal(test_client_ask(&one, WIRE_TYPE_lock_events, &events), WIRE_OK);
+    events.lock_events = (struct wire_lock_events){.seen = lock_count(&one), .wait_ms = 100};
+    assert_int_equal(test_client_ask(&one, WIRE_TYPE_lock_events, &events), WIRE_OK);
+    assert_int_equal(lock_count(&one), events.lock_events.seen);
+    stream_close(&one.stream);
+    stream_close(&two.stream);
+}
+
 static void an_administrator_may_look_and_set_goals(void **state)
 {
     struct master_fixture *f = *state;
@@ -247,6 +298,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_change_asked_for_twice_is_done_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_slot_has_one_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_appender_waits_for_the_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_waits_for_a_lock_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_administrator_may_look_and_set_goals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(malformed_messages_close_only_their_connection, set_up, tear_down),
         cmocka_unit_test_setup_teardown(misplaced_frames_close_their_connection, set_up, tear_down),

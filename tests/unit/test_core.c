@@ -78,7 +78,7 @@ static void random_file_change(struct core_fixture *f)
     inode_id ino = any_inode(f);
     union wire_any request;
     memset(&request, 0, sizeof request);
-    switch (draw(9)) {
+    switch (draw(11)) {
     case 0:
     case 1:
         request.create = (struct wire_create){.parent = ino, .name = any_name(text), .mode = 0644, .flags = draw(4)};
@@ -108,6 +108,17 @@ static void random_file_change(struct core_fixture *f)
     case 7:
         request.set_goal = (struct wire_set_goal){.ino = ino, .goal = (uint8_t)draw(5)};
         (void)fixture_ask(f, WIRE_TYPE_set_goal, &request);
+        break;
+    case 8:
+    case 9:
+        request.lock_set = (struct wire_lock_set){.ino = ino,
+                                                  .owner = draw(3),
+                                                  .start = draw(20),
+                                                  .end = 20 + draw(20),
+                                                  .type = (uint8_t)draw(3),
+                                                  .flock = (uint8_t)draw(2),
+                                                  .wait = (uint8_t)draw(2)};
+        (void)fixture_ask(f, WIRE_TYPE_lock_set, &request);
         break;
     default:
         request.setattr = (struct wire_setattr){.ino = ino,
