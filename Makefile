@@ -110,6 +110,13 @@ $(OUT)/common/options.o: $(OUT)/version
 $(OUT)/common/options.o: DEFINES += -DCALF_VERSION='"0.1 (commit $(VERSION))"'
 .PHONY: FORCE
 
+# The chart library of reports, from Debian's libjs-chart.js; another place can be named. It is taken into iobench as it is.
+CHART_JS ?= /usr/share/javascript/chart.js/chart.min.js
+$(CHART_JS):
+	$(error there is no $@: install libjs-chart.js (sudo make setup), or give CHART_JS=PATH of a chart.min.js of Chart.js 3 or 4)
+$(OUT)/iobench/report_assets.o: DEFINES += -DREPORT_CHART_JS='"$(CHART_JS)"'
+$(OUT)/iobench/report_assets.o: $(CHART_JS) $(wildcard iobench/report*.js iobench/report*.css iobench/report*.html)
+
 $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(say) CC $<
@@ -168,6 +175,9 @@ lint: ## includes that point upward, owners of third-party headers, lengths, sta
 
 $(OUT)/bin/wire-doc: $(OUT)/tests/tools/wire_doc.o $(call archive,common)
 	$(call link)
+
+$(OUT)/bin/synthetic-result: $(OUT)/tests/tools/synthetic_result.o $(call archive,iobench) $(call archive,common)
+	$(call link,$(LIBS_iobench))
 
 .PHONY: protocol
 protocol: $(OUT)/bin/wire-doc ## write docs/protocol.md anew from the wire schema

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -14,11 +13,10 @@
 #include "common/scope.h"
 #include "iobench/compare.h"
 #include "iobench/compare_export.h"
-#include "iobench/csv_import.h"
-#include "iobench/result_file.h"
+#include "iobench/result_input.h"
 #include "iobench/table.h"
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG = 2, EXIT_GATE = 3, RESULTS = 16 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG = 2, EXIT_GATE = 3 };
 
 struct request {
     const char *baseline, *fail_below_text;
@@ -62,7 +60,7 @@ static int parse(int argc, char **argv, struct request *q, char ***paths)
                                     .closing = closing,
                                     .rows = rows,
                                     .positional_min = 1,
-                                    .positional_max = RESULTS};
+                                    .positional_max = RESULT_INPUT_COUNT};
     return options_parse(&options, argc, argv, paths);
 }
 
@@ -82,25 +80,6 @@ static int check_request(struct request *q)
         return 0;
     fprintf(stderr, "iobench compare: --fail-below needs a percentage above 0, not '%.40s' (try --help)\n", q->fail_below_text);
     return -EINVAL;
-}
-
-/* Reads every RESULT. 0, or -EINVAL after a line on stderr. */
-static int read_results(char **paths, struct result *results, size_t *count)
-{
-    for (*count = 0; paths[*count];) {
-        const char *path = paths[*count];
-        size_t length = strlen(path);
-        bool csv = length > 4 && strcasecmp(path + length - 4, ".csv") == 0;
-        struct result *r = &results[(*count)++];
-        char why[RESULT_FILE_WHY];
-        result_init(r);
-        int error = csv ? csv_import_read(path, r, why, sizeof why) : result_file_read(path, r, why, sizeof why);
-        if (error != 0) {
-            fprintf(stderr, "iobench compare: %s\n", why);
-            return -EINVAL;
-        }
-    }
-    return 0;
 }
 
 static void print(const struct comparison *c, const struct request *q)
@@ -150,14 +129,11 @@ static int judge(const struct comparison *c, double fail_below)
     return status;
 }
 
-static int compare(const struct request *q, const struct result *results, size_t count)
+static int compare(const struct request *q, const struct result_input *input)
 {
-    const struct result *list[RESULTS];
     struct comparison c;
     char why[512];
-    for (size_t i = 0; i < count; i++)
-        list[i] = &results[i];
-    if (compare_init(&c, list, count, q->baseline, why, sizeof why) != 0) {
+    if (compare_init(&c, input->list, input->count, q->baseline, why, sizeof why) != 0) {
         fprintf(stderr, "iobench compare: --baseline: %s\n", why);
         return EXIT_WRONG;
     }
@@ -181,12 +157,10 @@ int compare_command(int argc, char **argv)
         return outcome == OPTIONS_DONE ? EXIT_DONE : EXIT_WRONG;
     if (check_request(&request) != 0)
         return EXIT_WRONG;
-    SCOPE_FREE struct result *results = check_alloc(calloc(RESULTS, sizeof *results));
-    size_t count;
+    SCOPE_FREE struct result_input *input = check_alloc(calloc(1, sizeof *input));
     int status = EXIT_WRONG;
-    if (read_results(paths, results, &count) == 0)
-        status = compare(&request, results, count);
-    for (size_t i = 0; i < count; i++)
-        result_fini(&results[i]);
+    if (result_input_read(input, paths, "iobench compare") == 0)
+        status = compare(&request, input);
+    result_input_fini(input);
     return status;
 }

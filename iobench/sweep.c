@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/options.h"
 #include "iobench/interrupt.h"
+#include "iobench/report.h"
 #include "iobench/sweep_run.h"
 #include "iobench/sweep_setup.h"
 #include "iobench/table.h"
@@ -25,9 +26,20 @@ static void note_command_line(struct result *r, int argc, char **argv)
     }
 }
 
+/* Not with every save: it takes longer than all the other files together. */
+static void write_report(struct sweep *s)
+{
+    int error = report_write_result(s->out, &s->result);
+    if (error == 0)
+        return;
+    fprintf(stderr, "iobench sweep: cannot write %s/report.html: %s\n", s->out, strerror(-error));
+    s->save_failed = true;
+}
+
 static int report(struct sweep *s, bool clean)
 {
     const struct result *r = &s->result;
+    write_report(s);
     const char *no_color = getenv("NO_COLOR");
     struct table_style style = {.color = isatty(STDOUT_FILENO) && !(no_color && no_color[0])};
     if (s->interrupted) {
@@ -39,7 +51,7 @@ static int report(struct sweep *s, bool clean)
         return SWEEP_FAILED;
     }
     table_print(stdout, r, &style);
-    printf("\nresult: %s\n", s->out);
+    printf("\nresult: %s\nreport: %s/report.html\n", s->out, s->out);
     if (s->failed_runs > 0)
         fprintf(stderr, "iobench sweep: %llu of %llu runs failed and have no figures\n",
                 (unsigned long long)s->failed_runs, (unsigned long long)s->new_runs);
