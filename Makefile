@@ -98,7 +98,7 @@ $(OUT)/bin/calf-mount: $(OUT)/client/mount_main.o $(call archive,client) $(call 
 	$(call link,$(LIBS_FUSE))
 $(OUT)/bin/calf: $(OUT)/client/admin_main.o $(call archive,client) $(call archive,common)
 	$(call link,-ljansson)
-$(OUT)/bin/iobench: $(OUT)/iobench/iobench_main.o $(call archive,iobench) $(call archive,common)
+$(OUT)/bin/iobench: $(OUT)/iobench/iobench_main.o $(call archive,iobench) $(call archive,client) $(call archive,common)
 	$(call link,$(LIBS_iobench))
 
 # The version string changes with each commit; only the file that prints it is compiled again.

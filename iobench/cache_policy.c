@@ -96,16 +96,21 @@ static int drop_files(const struct worker_file *files, uint32_t count, bool *col
     return 0;
 }
 
-static bool drop_whole_cache(void)
+static bool drop_whole_cache(const char *what)
 {
     SCOPE_CLOSE int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
-    return fd >= 0 && write(fd, "1", 1) == 1;
+    return fd >= 0 && write(fd, what, 1) == 1;
+}
+
+void cache_policy_drop_names(void)
+{
+    (void)drop_whole_cache("2");
 }
 
 int cache_policy_drop(const struct worker_file *files, uint32_t count, bool *cold, uint32_t *which)
 {
     int rc = drop_files(files, count, cold, which);
-    if (rc < 0 || *cold || !drop_whole_cache())
+    if (rc < 0 || *cold || !drop_whole_cache("1"))
         return rc;
     return drop_files(files, count, cold, which);
 }

@@ -21,6 +21,9 @@
 int cache_policy_drop(const struct worker_file *files, uint32_t count, bool *cold, uint32_t *which)
     __attribute__((warn_unused_result));
 
+/* As root, lets the kernel forget names and attributes that it holds in reserve; nobody else can. */
+void cache_policy_drop_names(void);
+
 /* Pages of the open file that are in the page cache. 0, or a negative errno where neither way works. */
 int cache_policy_cached_pages(int fd, uint64_t file_bytes, uint64_t *pages) __attribute__((warn_unused_result));
 

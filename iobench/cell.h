@@ -4,30 +4,30 @@
  * be used. The phases, of which only "running" and "flushing" are inside of the measured window:
  *
  *   preparing        the files that the test needs are written, with fsync (kept for later cells of the same size)
- *   dropping caches  cold and direct: the files leave the page cache, and cold is proven; warm: they
- *                    are read once instead
+ *   dropping caches  cold and direct: the files leave the page cache, and cold is proven
+ *   warming          warm, and tests that read again: the files are read once
+ *   warm-up          with --warm-up: the load runs and is not counted
  *   running          workers.h
  *   flushing         likewise, when all workers are in fsync or close
  *   verifying        with --verify: what was written is read back
- *   removing         the files of a write test
+ *   removing         the files of a write test, the names of a test of names
  *
  * Measuring thread only.
  */
 #ifndef CALF_IOBENCH_CELL_H
 #define CALF_IOBENCH_CELL_H
 
-#include "iobench/engine.h"
 #include "iobench/fill_data.h"
+#include "iobench/load.h"
 #include "iobench/plan.h"
 #include "iobench/progress.h"
 #include "iobench/scenario.h"
 
 struct cell_context {
-    const struct engine *engine;
+    const struct result *config; /* the sweep's settings: cache, engine, verify, ... */
+    const struct load *load;     /* made from it */
     const struct fill_pattern *pattern;
     struct progress *progress;
-    enum cache_mode cache;
-    bool verify;
     uint32_t generation; /* counts up: every write of a file has its own */
 };
 
@@ -37,9 +37,5 @@ struct cell_context {
  * later runs fail at once. */
 int cell_run(struct cell_context *context, struct scenario *scenario, const struct plan_cell *cell,
              uint64_t order_seed, struct sample *sample) __attribute__((warn_unused_result));
-
-/* Why the figures of a sample must not be used although no worker failed: "served-bytes" when the cluster did
- * not serve what the workers moved, else "". copies: how often the cluster counts a written byte. */
-const char *cell_served_mark(const struct sample *sample, enum cache_mode cache, uint64_t copies);
 
 #endif

@@ -36,6 +36,16 @@ static void read_machine(struct cpu_snapshot *snapshot)
     snapshot->steal_s = (double)steal / ticks_per_s;
 }
 
+/* "some avg10=0.00 ... total=MICROSECONDS" is the first line. */
+static uint64_t stalled_ns(const char *path)
+{
+    SCOPE_FCLOSE FILE *file = fopen(path, "re");
+    uint64_t microseconds;
+    if (!file || fscanf(file, "some %*s %*s %*s total=%" SCNu64, &microseconds) != 1)
+        return 0;
+    return microseconds * (uint64_t)NS_PER_US;
+}
+
 static double process_s(pid_t pid)
 {
     clockid_t id;
@@ -48,6 +58,8 @@ static double process_s(pid_t pid)
 void cpu_account_take(const struct cpu_processes *processes, struct cpu_snapshot *snapshot)
 {
     read_machine(snapshot);
+    snapshot->pressure = (struct pressure){stalled_ns("/proc/pressure/cpu"), stalled_ns("/proc/pressure/io"),
+                                           stalled_ns("/proc/pressure/memory")};
     for (uint32_t i = 0; i < processes->count; i++)
         snapshot->process_s[i] = process_s(processes->pid[i]);
 }
@@ -68,4 +80,16 @@ void cpu_account_between(const struct cpu_processes *processes, const struct cpu
         if (before->process_s[i] >= 0 && after->process_s[i] >= 0)
             use->cluster_s += not_negative(after->process_s[i] - before->process_s[i]);
     use->unattributed_s = not_negative(use->machine_busy_s - use->workers_s - use->cluster_s);
+}
+
+static uint64_t since(uint64_t before, uint64_t after)
+{
+    return after > before ? after - before : 0;
+}
+
+void cpu_account_pressure(const struct cpu_snapshot *before, const struct cpu_snapshot *after, struct pressure *pressure)
+{
+    pressure->cpu_ns = since(before->pressure.cpu_ns, after->pressure.cpu_ns);
+    pressure->io_ns = since(before->pressure.io_ns, after->pressure.io_ns);
+    pressure->memory_ns = since(before->pressure.memory_ns, after->pressure.memory_ns);
 }

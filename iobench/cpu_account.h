@@ -2,7 +2,8 @@
  *
  * CPU time over a window: of the machine (/proc/stat, in steps of 10 ms), of the scenario's processes (their CPU
  * clocks, in nanoseconds, threads that ended included), of the workers (who count their own), and what is left
- * over: soft interrupts, bridges and kernel threads belong to nobody's process. Blocks only on /proc.
+ * over: soft interrupts, bridges and kernel threads belong to nobody's process. And for how long tasks stood still (pressure
+ * stall information, 0 where the kernel keeps none). Blocks only on /proc.
  */
 #ifndef CALF_IOBENCH_CPU_ACCOUNT_H
 #define CALF_IOBENCH_CPU_ACCOUNT_H
@@ -23,6 +24,7 @@ struct cpu_processes {
 struct cpu_snapshot {
     double machine_busy_s; /* since boot: everything but idle, iowait and steal */
     double steal_s;
+    struct pressure pressure; /* since boot */
     double process_s[CPU_ACCOUNT_PROCESSES]; /* -1: no such process */
 };
 
@@ -35,5 +37,8 @@ void cpu_account_take(const struct cpu_processes *processes, struct cpu_snapshot
  * unattributed); no figure is negative. */
 void cpu_account_between(const struct cpu_processes *processes, const struct cpu_snapshot *before,
                          const struct cpu_snapshot *after, double workers_s, struct cpu_use *use);
+
+/* What came to the pressure between the two. */
+void cpu_account_pressure(const struct cpu_snapshot *before, const struct cpu_snapshot *after, struct pressure *pressure);
 
 #endif

@@ -3,7 +3,6 @@
  * The engine "sync": pread and pwrite, one block at a time.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,16 +14,14 @@ struct engine_file {
 
 static int sync_open(const struct engine_open *how, struct engine_file **file)
 {
-    int flags = O_CLOEXEC | (how->write ? O_WRONLY : O_RDONLY) | (how->create ? O_CREAT | O_TRUNC : 0) |
-                (how->direct ? O_DIRECT : 0);
     struct engine_file *opened = malloc(sizeof *opened);
     if (!opened)
         return -ENOMEM;
-    opened->fd = open(how->path, flags, 0600);
+    opened->fd = engine_open_fd(how);
     if (opened->fd < 0) {
-        int error = errno;
+        int error = opened->fd;
         free(opened);
-        return -error;
+        return error;
     }
     *file = opened;
     return 0;

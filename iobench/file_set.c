@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "iobench/worker_names.h"
 
 void file_set_init(struct file_set *set, const char *directory, char prefix, uint32_t first_number)
 {
@@ -18,7 +19,7 @@ void file_set_init(struct file_set *set, const char *directory, char prefix, uin
     set->count = 0;
     for (uint32_t i = 0; i < FILE_SET_FILES; i++) {
         (void)snprintf(set->paths[i], FILE_SET_PATH, "%s/%c.%u", directory, prefix, i);
-        set->files[i] = (struct worker_file){set->paths[i], {first_number + i, 0}};
+        set->files[i] = (struct worker_file){.path = set->paths[i], .identity = {first_number + i, 0}};
     }
 }
 
@@ -43,8 +44,19 @@ int file_set_remove(struct file_set *set, uint32_t count)
 
 static bool is_ours(const char *name)
 {
-    return (name[0] == 'f' || name[0] == 'w') && name[1] == '.' && name[2] != '\0' &&
+    return (name[0] == 'f' || name[0] == 'w' || name[0] == 'd') && name[1] == '.' && name[2] != '\0' &&
            strspn(name + 2, "0123456789") == strlen(name + 2);
+}
+
+static void remove_entry(const char *directory, int dir_fd, const char *name)
+{
+    char path[FILE_SET_PATH];
+    if (name[0] != 'd') {
+        (void)unlinkat(dir_fd, name, 0);
+        return;
+    }
+    if (snprintf(path, sizeof path, "%s/%s", directory, name) < (int)sizeof path)
+        (void)!worker_names_remove(path);
 }
 
 void file_set_sweep_directory(const char *directory)
@@ -55,6 +67,6 @@ void file_set_sweep_directory(const char *directory)
     const struct dirent *entry;
     while ((entry = readdir(dir)))
         if (is_ours(entry->d_name))
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+            remove_entry(directory, dirfd(dir), entry->d_name);
     (void)closedir(dir);
 }

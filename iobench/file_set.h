@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The test files of one scenario: names, identities and sizes, and their removal. Two sets per scenario: the
- * prepared files that reading and rewriting tests share ("f.0", "f.1", ...), and those that a write test makes
- * ("w.0", ...). The files themselves are written by workers. Not thread-safe.
+ * The test files of one scenario: names, identities and sizes, and their removal. Three sets per scenario: the
+ * prepared files that reading and rewriting tests share ("f.0", "f.1", ...), those that a write test makes
+ * ("w.0", ...), and the directories of tests of names ("d.0", ...; worker_names.h removes them). The files themselves are written by workers. Not thread-safe.
  */
 #ifndef CALF_IOBENCH_FILE_SET_H
 #define CALF_IOBENCH_FILE_SET_H
@@ -31,7 +31,7 @@ void file_set_renew(struct file_set *set, uint32_t from, uint32_t to, uint32_t g
  * stayed. */
 int file_set_remove(struct file_set *set, uint32_t count) __attribute__((warn_unused_result));
 
-/* Removes everything that an earlier run may have left in the directory: files named PREFIX.NUMBER. The rest
+/* Removes everything that an earlier run may have left in the directory: files and directories named PREFIX.NUMBER. The rest
  * stays. */
 void file_set_sweep_directory(const char *directory);
 

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FILL_SECTOR = 512, FILL_PERIOD = 256 << 10, FILL_ALIGNMENT = 4096 };
+/* A block is a whole number of grains; one that is smaller than a sector may hold no stamp. */
+enum { FILL_GRAIN = 128, FILL_SECTOR = 512, FILL_PERIOD = 256 << 10, FILL_ALIGNMENT = 4096 };
 
 struct fill_pattern {
     uint8_t bytes[FILL_PERIOD];
@@ -41,19 +42,20 @@ struct fill_mismatch {
 
 void fill_pattern_init(struct fill_pattern *pattern, uint64_t seed);
 
-/* block_bytes is a multiple of FILL_SECTOR. 0 or -ENOMEM. The memory is touched, so that using it faults
+/* block_bytes is a multiple of FILL_GRAIN. 0 or -ENOMEM. The memory is touched, so that using it faults
  * nothing in. */
 int fill_buffer_init(struct fill_buffer *buffer, const struct fill_pattern *pattern, size_t block_bytes)
     __attribute__((warn_unused_result));
 void fill_buffer_fini(struct fill_buffer *buffer);
 
-/* The block's content for the file offset (a multiple of FILL_SECTOR): a pointer into the buffer, stamped,
+/* The block's content for the file offset (a multiple of FILL_GRAIN): a pointer into the buffer, stamped,
  * valid until the next call. A few nanoseconds per sector; aligned to FILL_ALIGNMENT where the offset is. */
 void *fill_buffer_block(struct fill_buffer *buffer, uint64_t offset, struct fill_identity identity);
 
-/* Compares what was read at the offset with what was written. 0, or -EILSEQ with *mismatch filled. */
+/* Compares what was read at the offset with what was written: by the generation of identity, or by any earlier one from
+ * `oldest` on. 0, or -EILSEQ with *mismatch filled. */
 int fill_pattern_compare(const struct fill_pattern *pattern, const void *data, size_t bytes, uint64_t offset,
-                         struct fill_identity identity, struct fill_mismatch *mismatch)
+                         struct fill_identity identity, uint32_t oldest, struct fill_mismatch *mismatch)
     __attribute__((warn_unused_result));
 
 #endif

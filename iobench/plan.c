@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/check.h"
+#include "common/clock.h"
 #include "common/units.h"
 #include "iobench/access_pattern.h"
 #include "iobench/text_print.h"
@@ -39,13 +40,19 @@ uint64_t plan_file_bytes(const struct plan_preset *preset, uint64_t given_bytes,
 
 /* What a small cluster on two cores does, roughly: so much per operation and per byte, and half as much again
  * in parallel. Only for the first estimate; the running sweep goes by what it sees. */
-static double assumed_seconds(const struct plan_cell *cell)
+static double assumed_seconds(const struct plan_cell *cell, const struct result *config)
 {
-    static const double per_operation_s = 80e-6, per_byte_s = 1.7e-9, per_run_s = 0.1, parallel = 1.5;
+    static const double per_operation_s = 80e-6, per_byte_s = 1.7e-9, per_run_s = 0.1, parallel = 1.5, per_name_s = 400e-6;
+    if (cell->block_bytes == 0)
+        return per_run_s + per_name_s * config->files_per_worker * cell->threads;
     double operations = (double)(cell->file_bytes / cell->block_bytes);
+    if (config->rate_limit && operations * cell->threads / (double)config->rate_limit > operations * per_operation_s)
+        return per_run_s + operations * cell->threads / (double)config->rate_limit;
     double one = operations * (per_operation_s + (double)cell->block_bytes * per_byte_s);
     double moving = cell->threads == 1 ? one : one * cell->threads / parallel;
     double preparing = (double)cell->file_bytes * cell->threads * per_byte_s * 0.25;
+    if (config->duration_ns)
+        return (double)(config->duration_ns + config->warm_up_ns) / 1e9 + preparing + per_run_s;
     return moving + preparing + per_run_s;
 }
 
@@ -74,12 +81,15 @@ void plan_init(struct plan *plan, const struct result *config)
     for (uint32_t b = 0; b < config->block_count; b++) {
         for (uint32_t t = 0; t < config->thread_count; t++) {
             for (uint32_t k = 0; k < config->test_count; k++) {
+                bool names = test_kind_counts_operations(config->tests[k]);
+                if (names && b > 0)
+                    continue;
                 struct plan_cell *cell = &plan->cells[plan->cell_count++];
                 cell->test = config->tests[k];
-                cell->block_bytes = config->block_bytes[b];
-                cell->file_bytes = config->file_bytes_by_block[b];
+                cell->block_bytes = names ? 0 : config->block_bytes[b];
+                cell->file_bytes = names ? 0 : config->file_bytes_by_block[b];
                 cell->threads = config->threads[t];
-                cell->estimate_s = assumed_seconds(cell);
+                cell->estimate_s = assumed_seconds(cell, config);
                 uint64_t runs = (uint64_t)plan->rounds * plan->scenarios;
                 plan->runs += runs;
                 plan->moved_bytes += runs * cell_bytes(cell);
@@ -117,7 +127,7 @@ void plan_order(const struct plan *plan, uint64_t seed, uint32_t cell, uint32_t 
     shuffle(names, count, access_pattern_mix(group_seed, 1));
     shuffle(rows, count, access_pattern_mix(group_seed, 2));
     struct access_pattern cells;
-    access_pattern_init(&cells, plan->cell_count, true, access_pattern_mix(group_seed, 3));
+    access_pattern_init(&cells, plan->cell_count, ACCESS_RANDOM_ONCE, 0, access_pattern_mix(group_seed, 3));
     uint32_t first_row = (uint32_t)(access_pattern_block(&cells, cell) % count);
     uint32_t row = rows[(first_row + round) % count];
     for (uint32_t place = 0; place < count; place++) {
@@ -130,8 +140,8 @@ void plan_order(const struct plan *plan, uint64_t seed, uint32_t cell, uint32_t 
 const char *plan_cell_text(const struct plan_cell *cell, char text[RESULT_NAME])
 {
     char size[UNITS_TEXT];
-    text_print(text, RESULT_NAME, "%s %s x%u", test_kind_name(cell->test),
-               units_format_size(cell->block_bytes, size), cell->threads);
+    text_print(text, RESULT_NAME, "%s%s%s x%u", test_kind_name(cell->test), cell->block_bytes ? " " : "",
+               cell->block_bytes ? units_format_size(cell->block_bytes, size) : "", cell->threads);
     return text;
 }
 
@@ -142,6 +152,34 @@ static void print_sizes(FILE *out, const struct result *config)
         fprintf(out, "%s%s (%s)", i ? ", " : "", units_format_size(config->block_bytes[i], block),
                 units_format_size(config->file_bytes_by_block[i], size));
     fputc('\n', out);
+}
+
+/* What is not as usual. */
+static void print_load(FILE *out, const struct result *c)
+{
+    char size[UNITS_TEXT];
+    fputs("\n  load       ", out);
+    fprintf(out, "%s, %s", c->processes ? "processes" : "threads", c->shared_file ? "one shared file" : "a file for each");
+    fprintf(out, ", sync %s", sync_mode_name(c->sync));
+    if (c->queue_depth > 1)
+        fprintf(out, ", depth %u", c->queue_depth);
+    if (c->duration_ns)
+        fprintf(out, ", %lld s a run after %lld s of warm-up", (long long)(c->duration_ns / NS_PER_S),
+                (long long)(c->warm_up_ns / NS_PER_S));
+    if (c->rate_limit)
+        fprintf(out, ", %llu operations/s of all workers at most", (unsigned long long)c->rate_limit);
+    if (c->working_set_bytes)
+        fprintf(out, ", working set %s of each file", units_format_size(c->working_set_bytes, size));
+    if (c->replacement)
+        fputs(", random with replacement", out);
+    if (c->read_percent)
+        fprintf(out, ", mixed reads %u%%", c->read_percent);
+    if (c->files_per_worker)
+        fprintf(out, ", %u names for each", c->files_per_worker);
+    if (c->cpus[0])
+        fprintf(out, ", on CPUs %s", c->cpus);
+    if (c->numa_node[0])
+        fprintf(out, ", memory of node %s", c->numa_node);
 }
 
 void plan_print(FILE *out, const struct plan *plan, const struct result *config)
@@ -156,6 +194,7 @@ void plan_print(FILE *out, const struct plan *plan, const struct result *config)
     fputs("\n  tests      ", out);
     for (uint32_t i = 0; i < config->test_count; i++)
         fprintf(out, "%s%s", i ? ", " : "", test_kind_name(config->tests[i]));
+    print_load(out, config);
     fputs("\n  blocks     ", out);
     print_sizes(out, config);
     fputs("             (in brackets: file size per worker)\n  threads    ", out);

@@ -42,7 +42,7 @@ uint64_t plan_file_bytes(const struct plan_preset *preset, uint64_t given_bytes,
 
 struct plan_cell {
     enum test_kind test;
-    uint64_t block_bytes, file_bytes; /* file_bytes: per worker */
+    uint64_t block_bytes, file_bytes; /* file_bytes: per worker; both 0 for tests of names, which stand there once */
     uint32_t threads;
     double estimate_s; /* of one run by one scenario, with its preparation */
 };

@@ -100,12 +100,12 @@ bool scenario_same_device(const struct scenario *a, const struct scenario *b)
     return !a->info->a_a_arm && !b->info->a_a_arm && strcmp(a->info->device, b->info->device) == 0;
 }
 
-/* One block written and read with O_DIRECT, so that a file system that cannot is found before the sweep, not
- * in it. */
-static int probe_direct(const struct scenario *s, const struct engine *engine, uint64_t block_bytes,
+/* One block written and read as the sweep will, so that a file system that cannot is found before the sweep, not in it. */
+static int probe_engine(const struct scenario *s, const struct engine *engine, bool direct, uint64_t block_bytes,
                         const char **failed_call)
 {
-    struct engine_open how = {.path = s->written.paths[0], .create = true, .write = true, .direct = true};
+    struct engine_open how = {.path = s->written.paths[0], .create = true, .write = true, .direct = direct, .depth = 1,
+                              .end_bytes = block_bytes};
     struct engine_file *file;
     void *block = NULL;
     if (posix_memalign(&block, FILL_ALIGNMENT, (size_t)block_bytes) != 0)
@@ -165,13 +165,18 @@ int scenario_attach(struct scenario *s, uint64_t seed, uint64_t needed_bytes, co
     file_set_sweep_directory(s->run_directory);
     file_set_init(&s->prepared, s->run_directory, 'f', 0);
     file_set_init(&s->written, s->run_directory, 'w', FILE_SET_FILES);
+    file_set_init(&s->names, s->run_directory, 'd', 2 * FILE_SET_FILES);
     int rc = check_space(s, needed_bytes, why);
-    if (rc < 0 || !direct)
+    if (rc < 0 || (!direct && !engine->outside_kernel))
         return rc;
     const char *call = "";
-    rc = probe_direct(s, engine, block_bytes, &call);
+    rc = probe_engine(s, engine, direct, block_bytes, &call);
     char block[UNITS_TEXT];
-    if (rc < 0)
+    if (rc < 0 && engine->outside_kernel)
+        text_print(why, SCENARIO_WHY, "scenario %s: the engine %s cannot use %s (%s, %s): %s: %s%s", s->info->name, engine->name,
+                   s->info->directory, s->info->fs_type, s->info->mount_source, call, strerror(-rc),
+                   rc == -EOPNOTSUPP ? " (it needs a calf mount, and the master's address as its source)" : "");
+    else if (rc < 0)
         text_print(
             why, SCENARIO_WHY,
             "scenario %s: %s (%s) refuses O_DIRECT with blocks of %s (%s: %s): use --cache cold, or larger blocks",
@@ -182,7 +187,7 @@ int scenario_attach(struct scenario *s, uint64_t seed, uint64_t needed_bytes, co
 
 int scenario_detach(struct scenario *s)
 {
-    if (!s->attached)
+    if (!s->attached || s->keep_files)
         return 0;
     file_set_sweep_directory(s->run_directory);
     if (rmdir(s->run_directory) < 0)

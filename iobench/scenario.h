@@ -25,7 +25,9 @@ struct scenario {
     char mount_point[MOUNT_POINT_LIMIT];
     char run_directory[FILE_SET_DIRECTORY];
     char pids_path[RESULT_TEXT + 16];
-    struct file_set prepared, written;
+    bool keep_files;            /* test files stay when all is over */
+    struct file_set prepared, written, names;
+    struct worker_file parts[FILE_SET_FILES]; /* of a shared file, as the cell in hand divides it */
 };
 
 enum { SCENARIO_WHY = 768 };
@@ -41,12 +43,12 @@ int scenario_inspect(struct scenario *s, char why[SCENARIO_WHY]) __attribute__((
 bool scenario_same_device(const struct scenario *a, const struct scenario *b);
 
 /* Makes the run directory (or takes over what a killed sweep with this seed left), checks that needed_bytes
- * are free and, if direct, that O_DIRECT works with blocks of block_bytes. 0, or a negative errno and why.
+ * are free and, if direct or outside of the kernel, that the engine can move blocks of block_bytes. 0, or a negative errno and why.
  * Detach it also after an error. */
 int scenario_attach(struct scenario *s, uint64_t seed, uint64_t needed_bytes, const struct engine *engine,
                     bool direct, uint64_t block_bytes, char why[SCENARIO_WHY]) __attribute__((warn_unused_result));
 
-/* Removes the test files and the run directory. 0 or a negative errno of what stayed. */
+/* Removes the test files and the run directory, unless they are to be kept. 0 or a negative errno of what stayed. */
 int scenario_detach(struct scenario *s) __attribute__((warn_unused_result));
 
 #endif

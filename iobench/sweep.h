@@ -26,6 +26,7 @@ struct sweep {
     struct plan plan;
     struct progress progress;
     struct cell_context context;
+    struct load load;
     struct fill_pattern pattern;
     struct scenario scenarios[RESULT_SCENARIOS]; /* in the order of the result's */
     uint8_t *have;                               /* owned; one per run of the plan: an earlier sweep has it */

@@ -22,11 +22,18 @@ enum { AXIS_ROOM = 32 };
 static const char about[] =
     "Measures file systems side by side: the same cells (test, block size, threads) in interleaved rounds, each\n"
     "worker with a file of its own. Rates count all bytes from the release of the workers to the end of the last\n"
-    "one, for writers with fsync and close. write makes a new file (creating it comes before the clock starts);\n"
-    "read, random-write and random-read use files prepared before, the random ones each block once in a seeded\n"
-    "order.";
+    "one, for writers with fsync and close. write, append and fwrite make a new file (creating it comes before the\n"
+    "clock starts); other tests of data use files prepared before, the random ones each block once in a seeded order.";
 
 static const char closing[] =
+    "tests     write rewrite read reread random-write random-read mixed backward-read stride-read record-rewrite\n"
+    "          append; stdio: fwrite frewrite fread freread; pwritev, preadv: vector-write vector-rewrite\n"
+    "          vector-read vector-reread; names: create stat open readdir rename unlink\n"
+    "sets      article (write,read,random-write,random-read), iozone (its modes 0 to 12), metadata (the names),\n"
+    "          probe (random-read,random-write of 128, 1k and 4k)\n"
+    "engines   sync (pread, pwrite), vectored (preadv, pwritev), libaio (with --depth), mmap (with --msync), stdio,\n"
+    "          calf (calf's own library without the kernel; the directory must lie on a calf mount)\n"
+    "\n"
     "A scenario A is DIR/A/mnt of --state, as docker/cluster.sh starts it, and must be mounted; A=DIR is any\n"
     "existing directory. The first one is the baseline. LIST is 4k,64k; MIN-MAX doubles from MIN to MAX.\n"
     "\n"
@@ -47,13 +54,13 @@ int sweep_options_parse(int argc, char **argv, struct sweep_options *o)
 {
     *o = (struct sweep_options){.preset = PLAN_ARTICLE, .cache = CACHE_COLD};
     o->state = CLUSTER_CONTROL_DEFAULT_STATE;
-    const struct option_row rows[] = {
+    const struct option_row mine[] = {
         {"scenarios", 's', OPTION_TEXT, "A,B=DIR,...", "what to compare", &o->scenarios, false, 0, 0, NULL},
         {"up", 0, OPTION_FLAG, NULL, "start scenarios that are not mounted, and stop them again", &o->up, false, 0,
          0, NULL},
         {"preset", 'p', OPTION_CHOICE, PLAN_PRESET_WORDS, "what is not given otherwise (article)", &o->preset,
          false, 0, 0, &o->preset_given},
-        {"tests", 't', OPTION_TEXT, "LIST", "of write, read, random-write, random-read (all)", &o->tests, false, 0,
+        {"tests", 't', OPTION_TEXT, "LIST", "tests or sets of tests, see below (article)", &o->tests, false, 0,
          0, NULL},
         {"block", 'b', OPTION_TEXT, "LIST|MIN-MAX", "block sizes", &o->blocks, false, 0, 0, NULL},
         {"threads", 'j', OPTION_TEXT, "LIST|MIN-MAX", "workers at a time", &o->threads, false, 0, 0, NULL},
@@ -62,7 +69,7 @@ int sweep_options_parse(int argc, char **argv, struct sweep_options *o)
         {"rounds", 'r', OPTION_NUMBER, "N", "runs of each cell", &o->rounds, false, 1, 1000, NULL},
         {"cache", 'c', OPTION_CHOICE, "cold|direct|warm",
          "page cache dropped and proven so, O_DIRECT, or filled (cold)", &o->cache, false, 0, 0, &o->cache_given},
-        {"engine", 0, OPTION_TEXT, "NAME", "how blocks are moved: sync (pread, pwrite)", &o->engine, false, 0, 0,
+        {"engine", 0, OPTION_TEXT, "NAME", "how blocks are moved, see below (sync)", &o->engine, false, 0, 0,
          NULL},
         {"verify", 0, OPTION_FLAG, NULL, "compare the data; lowers the rates of readers", &o->verify, false, 0, 0,
          NULL},
@@ -74,14 +81,18 @@ int sweep_options_parse(int argc, char **argv, struct sweep_options *o)
         {"out", 'o', OPTION_TEXT, "DIR", "result directory (results/TIME-LABEL)", &o->out, false, 0, 0, NULL},
         {"resume", 0, OPTION_FLAG, NULL, "go on with the interrupted result in --out", &o->resume, false, 0, 0,
          NULL},
+        {"keep", 0, OPTION_FLAG, NULL, "leave the test files where they are", &o->keep, false, 0, 0, NULL},
         {"dry-run", 'n', OPTION_FLAG, NULL, "print the plan and stop", &o->dry_run, false, 0, 0, NULL},
         {"state", 0, OPTION_TEXT, "DIR", "where scenarios are (/run/calf)", &o->state, false, 0, 0, NULL},
         {"chunkservers", 0, OPTION_NUMBER, "N", "of each scenario that --up starts", &o->chunkservers, false, 1,
          32, NULL},
         {"cluster-size", 0, OPTION_SIZE, "BYTES", "of each chunkserver that --up starts", &o->chunkserver_bytes,
          false, MIB, 0, NULL},
-        {0},
     };
+    enum { MINE = sizeof mine / sizeof mine[0] };
+    struct option_row rows[MINE + SWEEP_AXES_OPTIONS + 1] = {0};
+    memcpy(rows, mine, sizeof mine);
+    (void)sweep_axes_rows(&o->axes, rows + MINE);
     const struct options table = {
         "iobench sweep", "DIR | --scenarios A,B=DIR,... [options]", about, closing, rows, 0, 1};
     char **positional;
@@ -101,7 +112,7 @@ static int wrong_axis(const char *option, const char *reason, char why[SWEEP_OPT
 static int take_blocks(const char *text, struct result *config, char why[SWEEP_OPTIONS_WHY])
 {
     char reason[160];
-    static const struct axis_limits limits = {AXIS_SIZES, FILL_SECTOR, BLOCK_LIMIT, FILL_SECTOR, AXIS_ROOM};
+    static const struct axis_limits limits = {AXIS_SIZES, FILL_GRAIN, BLOCK_LIMIT, FILL_GRAIN, AXIS_ROOM};
     int rc = axis_parse(text, &limits, config->block_bytes, &config->block_count, reason, sizeof reason);
     return rc < 0 ? wrong_axis("block", reason, why) : 0;
 }
@@ -119,27 +130,37 @@ static int take_threads(const char *text, struct result *config, char why[SWEEP_
     return 0;
 }
 
+static bool has_test(const struct result *config, enum test_kind test)
+{
+    for (uint32_t i = 0; i < config->test_count; i++)
+        if (config->tests[i] == test)
+            return true;
+    return false;
+}
+
 static int take_test(const char *name, struct result *config, char why[SWEEP_OPTIONS_WHY])
 {
-    enum test_kind test;
-    if (test_kind_parse(name, &test) < 0) {
-        text_print(why, SWEEP_OPTIONS_WHY, "--tests '%s': not one of write, read, random-write, random-read",
-                   name);
+    enum test_kind tests[TEST_KINDS];
+    size_t count = test_kind_expand(name, tests);
+    if (count == 0) {
+        char all[400];
+        test_kind_list(all, sizeof all);
+        text_print(why, SWEEP_OPTIONS_WHY, "--tests '%.40s': not one of %s", name, all);
         return -EINVAL;
     }
-    for (uint32_t i = 0; i < config->test_count; i++) {
-        if (config->tests[i] == test) {
-            text_print(why, SWEEP_OPTIONS_WHY, "--tests '%s': the same test twice", name);
-            return -EINVAL;
-        }
+    if (count == 1 && has_test(config, tests[0])) {
+        text_print(why, SWEEP_OPTIONS_WHY, "--tests '%s': the same test twice", name);
+        return -EINVAL;
     }
-    config->tests[config->test_count++] = test;
+    for (size_t i = 0; i < count; i++)
+        if (!has_test(config, tests[i]))
+            config->tests[config->test_count++] = tests[i];
     return 0;
 }
 
 static int take_tests(const char *text, struct result *config, char why[SWEEP_OPTIONS_WHY])
 {
-    char copy[256], *rest = NULL;
+    char copy[512], *rest = NULL;
     text_print(copy, sizeof copy, "%s", text);
     config->test_count = 0;
     for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
@@ -163,12 +184,19 @@ static const struct plan_preset *preset_of(const struct sweep_options *o, const 
     return plan_preset((enum plan_preset_number)o->preset);
 }
 
+#define PROBE_BLOCKS "128,1k,4k"
+
+static bool is_probe(const struct sweep_options *o)
+{
+    return o->tests && strcmp(o->tests, "probe") == 0;
+}
+
 static int take_axes(const struct sweep_options *o, const struct plan_preset *preset, bool keep,
                      struct result *config, char why[SWEEP_OPTIONS_WHY])
 {
     int rc = 0;
     if (o->blocks || !keep)
-        rc = take_blocks(o->blocks ? o->blocks : preset->blocks, config, why);
+        rc = take_blocks(o->blocks ? o->blocks : is_probe(o) ? PROBE_BLOCKS : preset->blocks, config, why);
     if (rc == 0 && (o->threads || !keep))
         rc = take_threads(o->threads ? o->threads : preset->threads, config, why);
     if (rc == 0 && (o->tests || !keep))
@@ -246,6 +274,8 @@ int sweep_options_configure(const struct sweep_options *o, const struct result *
         rc = take_sizes(o, preset, config, why);
     if (rc == 0)
         rc = take_engine(o, keep, config, why);
+    if (rc == 0)
+        sweep_axes_take(&o->axes, keep, config);
     if (rc == 0 && (!keep || o->directory || o->scenarios))
         rc = scenario_list_parse(o, config, why);
     return rc;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "iobench/result.h"
+#include "iobench/sweep_axes.h"
 
 /* What was written; texts point into argv, NULL where an option was not used. */
 struct sweep_options {
@@ -19,7 +20,8 @@ struct sweep_options {
     unsigned preset, cache; /* enum plan_preset_number, enum cache_mode */
     uint64_t size_bytes, rounds, seed, chunkservers, chunkserver_bytes;
     bool up, a_a, verify, resume, dry_run;
-    bool preset_given, cache_given, seed_given;
+    bool preset_given, cache_given, seed_given, keep;
+    struct sweep_axes axes;
 };
 
 enum { SWEEP_OPTIONS_WHY = 512, SWEEP_OPTIONS_STATE = 128 };

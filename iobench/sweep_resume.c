@@ -29,6 +29,25 @@ static void compare_number(struct difference *d, const char *what, uint64_t stor
                (unsigned long long)stored, (unsigned long long)now);
 }
 
+static void compare_axes(struct difference *d, const struct result *stored, const struct result *now)
+{
+    compare_text(d, "--sync", sync_mode_name(stored->sync), sync_mode_name(now->sync));
+    compare_number(d, "--depth", stored->queue_depth, now->queue_depth);
+    compare_number(d, "--rate", stored->rate_limit, now->rate_limit);
+    compare_number(d, "--duration", (uint64_t)stored->duration_ns, (uint64_t)now->duration_ns);
+    compare_number(d, "--warm-up", (uint64_t)stored->warm_up_ns, (uint64_t)now->warm_up_ns);
+    compare_number(d, "--working-set", stored->working_set_bytes, now->working_set_bytes);
+    compare_number(d, "--shared", stored->shared_file, now->shared_file);
+    compare_number(d, "--processes", stored->processes, now->processes);
+    compare_number(d, "--replacement", stored->replacement, now->replacement);
+    compare_number(d, "--read-percent", stored->read_percent, now->read_percent);
+    compare_number(d, "--stride", stored->stride_blocks, now->stride_blocks);
+    compare_number(d, "--files", stored->files_per_worker, now->files_per_worker);
+    compare_text(d, "--msync", stored->msync, now->msync);
+    compare_text(d, "--cpus", stored->cpus, now->cpus);
+    compare_text(d, "--numa-node", stored->numa_node, now->numa_node);
+}
+
 bool sweep_resume_settings_differ(const struct result *stored, const struct result *now, char *why,
                                   size_t why_bytes)
 {
@@ -40,6 +59,7 @@ bool sweep_resume_settings_differ(const struct result *stored, const struct resu
     compare_number(&d, "--seed", stored->seed, now->seed);
     compare_number(&d, "--rounds", stored->rounds_planned, now->rounds_planned);
     compare_number(&d, "--verify", stored->verify, now->verify);
+    compare_axes(&d, stored, now);
     compare_number(&d, "the number of scenarios", stored->scenario_count, now->scenario_count);
     compare_number(&d, "the number of --block sizes", stored->block_count, now->block_count);
     compare_number(&d, "the number of --threads values", stored->thread_count, now->thread_count);

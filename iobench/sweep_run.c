@@ -110,8 +110,8 @@ void sweep_run(struct sweep *s)
     fill_pattern_init(&s->pattern, s->result.seed);
     s->context.pattern = &s->pattern;
     s->context.progress = &s->progress;
-    s->context.cache = s->result.cache;
-    s->context.verify = s->result.verify;
+    s->context.config = &s->result;
+    s->context.load = &s->load;
     s->result.complete = false;
     sweep_run_save(s);
     for (uint32_t round = 0; round < s->plan.rounds && !s->interrupted; round++)

@@ -58,7 +58,7 @@ static int read_stored(struct sweep *s, struct result *stored)
 int sweep_setup_plan(struct sweep *s)
 {
     struct result stored;
-    char why[SWEEP_OPTIONS_WHY];
+    char why[SWEEP_OPTIONS_WHY], load_why[LOAD_WHY];
     bool resume = s->options.resume;
     result_init(&stored);
     int status = resume ? read_stored(s, &stored) : SWEEP_DONE;
@@ -66,6 +66,8 @@ int sweep_setup_plan(struct sweep *s)
         status = wrong(why);
     if (status == SWEEP_DONE && resume && sweep_resume_settings_differ(&stored, &s->result, why, sizeof why))
         status = wrong(why);
+    if (status == SWEEP_DONE && load_init(&s->load, &s->result, load_why) < 0)
+        status = wrong(load_why);
     if (status == SWEEP_DONE) {
         plan_init(&s->plan, &s->result);
         s->have = check_alloc(calloc(s->plan.runs, 1));
@@ -167,7 +169,7 @@ static int attach(struct sweep *s)
         for (uint32_t k = 0; k < r->scenario_count; k++)
             if (k != i && strcmp(r->scenarios[k].device, r->scenarios[i].device) == 0)
                 needed += s->plan.space_bytes;
-        int rc = scenario_attach(&s->scenarios[i], r->seed, needed, s->context.engine, r->cache == CACHE_DIRECT,
+        int rc = scenario_attach(&s->scenarios[i], r->seed, needed, engine_find(r->engine), r->cache == CACHE_DIRECT,
                                  least_aligned_block(r), why);
         if (rc < 0)
             return wrong(why);
@@ -236,7 +238,8 @@ int sweep_setup_scenarios(struct sweep *s)
         s->scenarios[i].by_name = scenario_list_mount_of(s->options.state, name, mount) == 0 &&
                                   strcmp(mount, r->scenarios[i].directory) == 0;
     }
-    s->context.engine = engine_find(r->engine);
+    for (uint32_t i = 0; i < r->scenario_count; i++)
+        s->scenarios[i].keep_files = s->options.keep;
     int status = make_out(s);
     if (status == SWEEP_DONE)
         status = bring_up(s);

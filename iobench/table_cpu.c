@@ -28,11 +28,12 @@ static struct cpu_sums sum_up(const struct compare_arm *arm)
 /* So many means stand side by side: overall and four tests. */
 enum { COLUMNS = 5 };
 
-/* The geometric means: overall and by test; they stand first in the list. */
+/* The geometric means: overall and by test; they stand first in the list. Tests of names move no bytes to count by. */
 static size_t columns(const struct comparison *c)
 {
     size_t count = 0;
-    while (count < c->mean_count && c->means[count].axis <= COMPARE_BY_TEST)
+    while (count < c->mean_count && c->means[count].axis <= COMPARE_BY_TEST &&
+           (count == 0 || !test_kind_counts_operations(c->means[count].test)))
         count++;
     return count;
 }

@@ -16,7 +16,7 @@ static const struct fill_identity mine = {3, 77};
 static void what_is_made_is_what_is_expected(void **state)
 {
     (void)state;
-    static const size_t blocks[] = {512, 4096, 12288, 1 << 20};
+    static const size_t blocks[] = {128, 512, 640, 4096, 12288, 1 << 20};
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
         struct fill_buffer buffer;
         struct fill_mismatch mismatch;
@@ -24,7 +24,7 @@ static void what_is_made_is_what_is_expected(void **state)
         for (uint64_t n = 0; n < 100; n++) {
             uint64_t offset = n * 37 * blocks[i];
             const void *block = fill_buffer_block(&buffer, offset, mine);
-            assert_int_equal(fill_pattern_compare(&pattern, block, blocks[i], offset, mine, &mismatch), 0);
+            assert_int_equal(fill_pattern_compare(&pattern, block, blocks[i], offset, mine, 1, &mismatch), 0);
             if (offset % 4096 == 0)
                 assert_int_equal((uintptr_t)block % 4096, 0);
         }
@@ -44,7 +44,7 @@ static void content_does_not_depend_on_the_block_size(void **state)
         memcpy(file + at, fill_buffer_block(&small, (UINT64_C(255) << 10) + at, mine), 4096);
     for (uint64_t at = 0; at < sizeof file; at += 12288)
         assert_int_equal(
-            fill_pattern_compare(&pattern, file + at, 12288, (UINT64_C(255) << 10) + at, mine, &mismatch), 0);
+            fill_pattern_compare(&pattern, file + at, 12288, (UINT64_C(255) << 10) + at, mine, 1, &mismatch), 0);
     fill_buffer_fini(&small);
 }
 
@@ -58,7 +58,7 @@ static void the_first_wrong_byte_is_named(void **state)
     memcpy(data, fill_buffer_block(&buffer, 8192, mine), sizeof data);
     data[1234] ^= 0x10;
     data[2000] ^= 0x10;
-    assert_int_equal(fill_pattern_compare(&pattern, data, sizeof data, 8192, mine, &m), -EILSEQ);
+    assert_int_equal(fill_pattern_compare(&pattern, data, sizeof data, 8192, mine, 1, &m), -EILSEQ);
     assert_int_equal(m.offset, 8192 + 1234);
     assert_int_equal(m.found ^ m.expected, 0x10);
     assert_int_equal(m.stamp.file, 3);
@@ -74,15 +74,18 @@ static void other_place_file_or_generation_is_wrong(void **state)
     assert_int_equal(fill_buffer_init(&buffer, &pattern, 4096), 0);
     const void *block = fill_buffer_block(&buffer, 0, mine);
     const struct fill_identity other_file = {4, 77}, other_generation = {3, 78};
-    assert_int_equal(fill_pattern_compare(&pattern, block, 4096, 0, other_file, &m), -EILSEQ);
+    assert_int_equal(fill_pattern_compare(&pattern, block, 4096, 0, other_file, 1, &m), -EILSEQ);
     assert_int_equal(m.stamp.file, 3);
-    assert_int_equal(fill_pattern_compare(&pattern, block, 4096, 0, other_generation, &m), -EILSEQ);
+    assert_int_equal(fill_pattern_compare(&pattern, block, 4096, 0, other_generation, other_generation.generation, &m), -EILSEQ);
     assert_int_equal(m.stamp.generation, 77);
+    assert_int_equal(fill_pattern_compare(&pattern, block, 4096, 0, other_generation, 77, &m), 0);
+    const struct fill_identity earlier = {3, 76};
+    assert_int_equal(fill_pattern_compare(&pattern, block, 4096, 0, earlier, 1, &m), -EILSEQ);
     /* One period further the random part is the same, and only the stamp tells. */
-    assert_int_equal(fill_pattern_compare(&pattern, block, 4096, FILL_PERIOD, mine, &m), -EILSEQ);
+    assert_int_equal(fill_pattern_compare(&pattern, block, 4096, FILL_PERIOD, mine, 1, &m), -EILSEQ);
     assert_int_equal(m.stamp_offset, 0);
     static const uint8_t zeros[4096];
-    assert_int_equal(fill_pattern_compare(&pattern, zeros, 4096, 0, mine, &m), -EILSEQ);
+    assert_int_equal(fill_pattern_compare(&pattern, zeros, 4096, 0, mine, 1, &m), -EILSEQ);
     fill_buffer_fini(&buffer);
 }
 

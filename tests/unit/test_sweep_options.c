@@ -85,6 +85,33 @@ static void what_is_given_wins(void **state)
     assert_string_equal(r.label, "x/y");
 }
 
+static void sets_axes_and_their_defaults(void **state)
+{
+    (void)state;
+    struct result r;
+    assert_int_equal(configure("/d --tests probe --depth 8 --engine libaio", NULL, &r), 0);
+    assert_int_equal(r.block_count, 3);
+    assert_int_equal(r.block_bytes[0], 128);
+    assert_int_equal(r.test_count, 2);
+    assert_int_equal(r.queue_depth, 8);
+    assert_int_equal(r.read_percent, 0);
+    assert_int_equal(configure("/d --tests write,iozone,metadata --files 50 --sync dsync --duration 3 --shared", NULL, &r), 0);
+    assert_int_equal(r.test_count, 18 + 6);
+    assert_int_equal(r.read_percent, 70);
+    assert_int_equal(r.stride_blocks, 17);
+    assert_int_equal(r.files_per_worker, 50);
+    assert_int_equal(r.sync, SYNC_DSYNC);
+    assert_int_equal(r.duration_ns, INT64_C(3000000000));
+    assert_true(r.shared_file);
+    /* Going on keeps what is stored, and another setting is said. */
+    struct result again;
+    assert_int_equal(configure("--resume", &r, &again), 0);
+    assert_false(sweep_resume_settings_differ(&r, &again, why, sizeof why));
+    assert_int_equal(configure("--resume --sync none", &r, &again), 0);
+    assert_true(sweep_resume_settings_differ(&r, &again, why, sizeof why));
+    assert_non_null(strstr(why, "--sync was 'dsync' and is 'none'"));
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
     (void)state;
@@ -170,6 +197,7 @@ int main(void)
         cmocka_unit_test(a_directory_alone_is_the_article),
         cmocka_unit_test(names_directories_and_the_second_arm),
         cmocka_unit_test(what_is_given_wins),
+        cmocka_unit_test(sets_axes_and_their_defaults),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(resuming_takes_the_stored_settings),
         cmocka_unit_test(failed_samples_are_taken_again),

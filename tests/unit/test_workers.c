@@ -26,7 +26,7 @@ static struct fill_pattern pattern;
 static struct workers_job job_of(enum test_kind test, uint64_t block)
 {
     return (struct workers_job){.engine = &engine_sync, .workload = workload_of(test), .pattern = &pattern,
-                                .files = files, .threads = THREADS, .block_bytes = block, .file_bytes = MIB, .seed = 11};
+                                .files = files, .threads = THREADS, .block_bytes = block, .file_bytes = MIB, .seed = 11, .load = {.depth = 1}};
 }
 
 static int run(const struct workers_job *job, struct workers_outcome *outcome)
@@ -51,7 +51,7 @@ static int set_up(void **state)
         char name[16];
         (void)snprintf(name, sizeof name, "w.%u", i);
         (void)scratch_path(dir, name, paths[i]);
-        files[i] = (struct worker_file){paths[i], {i, 1}};
+        files[i] = (struct worker_file){.path = paths[i], .identity = {i, 1}};
     }
     return 0;
 }
