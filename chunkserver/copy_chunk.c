@@ -105,8 +105,8 @@ int copy_chunk_from(struct store *store, const struct address *source, chunk_id 
 {
     struct store_copy *copy;
     int rc = store->ops->copy_begin(store, id, version, &copy);
-    if (rc != 0)
-        return rc < 0 ? rc : 0;
+    if (rc < 0)
+        return rc;
     SCOPE_FREE struct copying *c = check_alloc(calloc(1, sizeof *c));
     SCOPE_FREE uint8_t *data = check_alloc(aligned_alloc(CHUNK_FORMAT_PAGE, WIRE_IO_LIMIT + 2 * WIRE_BLOCK_BYTES));
     c->store = store;

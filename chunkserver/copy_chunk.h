@@ -11,7 +11,7 @@
 #include "chunkserver/store.h"
 #include "common/units.h"
 
-/* 0 too if the chunk is here already. -EUCLEAN: the source's copy is damaged; -ENOMEDIUM, -EKEYEXPIRED: the source has none, or
+/* What is here under that id, in this version or an older one, is replaced. -EBUSY: what is here is newer; -EUCLEAN: the source's copy is damaged; -ENOMEDIUM, -EKEYEXPIRED: the source has none, or
  * another version; -ENOSPC; -ECANCELED: *stop was set; -errno of the connection. */
 int copy_chunk_from(struct store *store, const struct address *source, chunk_id id, uint32_t version,
                     const _Atomic bool *stop) __attribute__((warn_unused_result));

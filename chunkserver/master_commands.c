@@ -27,7 +27,9 @@ struct master_commands {
     pthread_cond_t more;
     pthread_t copier;
     _Atomic bool stop;
-    uint64_t reign; /* rises with each registration: results of older ones are dropped */
+    pthread_cond_t idle;
+    _Atomic bool abandon; /* what is being copied is of an older registration */
+    uint64_t running;     /* number of the command whose copy is being made; 0: none */
     unsigned result_count;
     struct wire_command_result results[RESULTS_LIMIT];
     unsigned copy_first, copy_count; /* a ring */
@@ -55,21 +57,36 @@ static void *copy_chunks(void *argument)
         if (c->stop)
             break;
         struct copy_job job = c->copies[c->copy_first];
-        uint64_t reign = c->reign;
         c->copy_first = (c->copy_first + 1) % COPIES_LIMIT;
         c->copy_count--;
+        c->running = job.number;
         (void)pthread_mutex_unlock(&c->lock);
-        int rc = copy_chunk_from(c->store, &job.source, job.id, job.version, &c->stop);
+        int rc = copy_chunk_from(c->store, &job.source, job.id, job.version, &c->abandon);
         (void)pthread_mutex_lock(&c->lock);
-        if (reign == c->reign)
+        c->running = 0;
+        (void)pthread_cond_broadcast(&c->idle);
+        if (!c->abandon)
             add_result_locked(c, job.number, rc);
     }
     (void)pthread_mutex_unlock(&c->lock);
     return NULL;
 }
 
+/* The master asks again when an answer takes long, as a copy does. */
+static bool is_known_locked(const struct master_commands *c, uint64_t number)
+{
+    bool known = c->running == number;
+    for (unsigned i = 0; i < c->copy_count && !known; i++)
+        known = c->copies[(c->copy_first + i) % COPIES_LIMIT].number == number;
+    for (unsigned i = 0; i < c->result_count && !known; i++)
+        known = c->results[i].number == number;
+    return known;
+}
+
 static int enqueue_copy_locked(struct master_commands *c, const struct wire_command *command)
 {
+    if (is_known_locked(c, command->number))
+        return 0;
     if (c->copy_count == COPIES_LIMIT)
         return -EAGAIN;
     struct copy_job *job = &c->copies[(c->copy_first + c->copy_count) % COPIES_LIMIT];
@@ -147,9 +164,12 @@ void master_commands_told(struct master_commands *commands, unsigned count)
 void master_commands_forget(struct master_commands *commands)
 {
     SCOPE_UNLOCK(&commands->lock);
-    commands->reign++;
     commands->result_count = 0;
     commands->copy_count = 0;
+    commands->abandon = true;
+    while (commands->running)
+        (void)pthread_cond_wait(&commands->idle, &commands->lock);
+    commands->abandon = commands->stop;
 }
 
 struct master_commands *master_commands_create(struct store *store)
@@ -158,6 +178,7 @@ struct master_commands *master_commands_create(struct store *store)
     c->store = store;
     CHECK(pthread_mutex_init(&c->lock, NULL) == 0);
     CHECK(pthread_cond_init(&c->more, NULL) == 0);
+    CHECK(pthread_cond_init(&c->idle, NULL) == 0);
     CHECK(pthread_create(&c->copier, NULL, copy_chunks, c) == 0);
     return c;
 }
@@ -166,11 +187,12 @@ void master_commands_destroy(struct master_commands *commands)
 {
     {
         SCOPE_UNLOCK(&commands->lock);
-        commands->stop = true;
+        commands->stop = commands->abandon = true;
         (void)pthread_cond_signal(&commands->more);
     }
     (void)pthread_join(commands->copier, NULL);
     (void)pthread_mutex_destroy(&commands->lock);
     (void)pthread_cond_destroy(&commands->more);
+    (void)pthread_cond_destroy(&commands->idle);
     free(commands);
 }

@@ -23,7 +23,9 @@ void master_commands_take(struct master_commands *commands, const struct wire_li
 unsigned master_commands_peek(struct master_commands *commands, struct wire_out *room, struct wire_list *results);
 void master_commands_told(struct master_commands *commands, unsigned count);
 
-/* A new registration numbers its commands anew: old results and copies not begun are void. */
+/* A new registration numbers its commands anew: old results are void, and so are copies; one that is being made is given
+ * up before this returns (seconds, if its source does not answer), so that nothing appears in the store after what is
+ * reported. */
 void master_commands_forget(struct master_commands *commands);
 
 #endif

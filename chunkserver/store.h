@@ -75,6 +75,9 @@ struct store_ops {
     /* All or nothing towards readers of each block; towards the whole range only if it succeeds. */
     int (*write)(struct store *store, const struct store_write *write);
 
+    /* Compares the chunk's header in the storage with what is known of it; a difference is noted as damage. */
+    int (*check_header)(struct store *store, chunk_id id);
+
     /* Sets a bit for each block with data, lowest first; bits has room for all blocks of a chunk. */
     int (*map)(struct store *store, chunk_id id, uint32_t version, uint8_t *bits);
 
@@ -83,12 +86,12 @@ struct store_ops {
     int (*set_version)(struct store *store, chunk_id id, uint32_t version, uint32_t new_version, uint32_t keep_bytes,
                        bool create);
 
-    /* Only if the chunk has this version (0: any); 0 too if there is none. */
+    /* Only if the chunk has this version (0: any; WIRE_QUARANTINED: only if its header is damaged); 0 too if there is none. */
     int (*remove)(struct store *store, chunk_id id, uint32_t version);
 
-    /* copy_begin: *copy is the caller's, for exactly one copy_end; 1 and no copy if the chunk is there, valid, in this
-     * version. copy_write as write (id, version and create are ignored); one thread at a time for a copy. copy_end with
-     * commit puts the chunk in the place of what was there under its id; otherwise nothing is left of it. */
+    /* copy_begin: *copy is the caller's, for exactly one copy_end. copy_write as write (id, version and create are ignored); one
+     * thread at a time for a copy. copy_end with commit puts the chunk in the place of what was there under its id, also of
+     * the same version, which may be an old try; -EBUSY if there is a newer one. Otherwise nothing is left of it. */
     int (*copy_begin)(struct store *store, chunk_id id, uint32_t version, struct store_copy **copy);
     int (*copy_write)(struct store *store, struct store_copy *copy, const struct store_write *write);
     int (*copy_end)(struct store *store, struct store_copy *copy, bool commit);

@@ -103,6 +103,7 @@ static const struct store_ops files_ops = {
     .adopt = files_adopt,
     .read = store_files_read,
     .write = store_files_write,
+    .check_header = store_files_check_header,
     .map = store_files_read_map,
     .set_version = store_files_set_version,
     .remove = store_files_delete,

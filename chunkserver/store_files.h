@@ -265,6 +265,7 @@ int store_files_copy_end(struct store *store, struct store_copy *copy, bool comm
 /* ---- store_files_read.c, store_files_write.c ---- */
 
 int store_files_read(struct store *store, const struct store_read *read, void *data, uint64_t *sums);
+int store_files_check_header(struct store *store, chunk_id id);
 int store_files_read_map(struct store *store, chunk_id id, uint32_t version, uint8_t *bits);
 int store_files_write(struct store *store, const struct store_write *write);
 

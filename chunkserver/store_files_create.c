@@ -325,9 +325,9 @@ int store_files_delete(struct store *store, chunk_id id, uint32_t version)
     struct files_store *f = (struct files_store *)store;
     struct files_chunk *chunk;
     int rc = store_files_enter(f, id, version, true, &chunk);
-    if (rc == -ENOMEDIUM)
+    if (rc == -ENOMEDIUM || (rc == -EKEYEXPIRED && version == WIRE_QUARANTINED))
         return 0;
-    if (rc == -EUCLEAN && version == 0)
+    if (rc == -EUCLEAN && (version == 0 || version == WIRE_QUARANTINED))
         return drop_quarantined(f, id);
     if (rc < 0)
         return rc;
@@ -349,12 +349,6 @@ int store_files_copy_begin(struct store *store, chunk_id id, uint32_t version, s
     struct files_chunk *chunk;
     if (version == 0)
         return -EINVAL;
-    if (store_files_enter(f, id, version, false, &chunk) == 0) {
-        bool damaged = store_files_is_damaged(f, chunk);
-        store_files_leave(chunk);
-        if (!damaged)
-            return 1;
-    }
     int rc = store_files_build(f, id, &chunk);
     if (rc == -ENOSPC && store_files_reclaim(f, 1))
         rc = store_files_build(f, id, &chunk);
@@ -378,7 +372,7 @@ int store_files_copy_write(struct store *store, struct store_copy *copy, const s
     return rc;
 }
 
-/* Takes what is there under the id out of the way. 1: it is as good as the copy. create_lock is held. */
+/* Takes what is there under the id out of the way, unless it is newer. create_lock is held. */
 static int make_way(struct files_store *f, const struct store_copy *copy)
 {
     struct files_chunk *old;
@@ -387,10 +381,7 @@ static int make_way(struct files_store *f, const struct store_copy *copy)
         return drop_quarantined(f, copy->chunk->id);
     if (rc < 0)
         return rc == -ENOMEDIUM ? 0 : rc;
-    if (old->version == copy->version && !store_files_is_damaged(f, old))
-        rc = 1;
-    else
-        rc = store_files_retire(f, old);
+    rc = old->version > copy->version ? -EBUSY : store_files_retire(f, old);
     store_files_leave(old);
     return rc;
 }
@@ -398,7 +389,7 @@ static int make_way(struct files_store *f, const struct store_copy *copy)
 int store_files_copy_end(struct store *store, struct store_copy *copy, bool commit)
 {
     struct files_store *f = (struct files_store *)store;
-    int rc = 1;
+    int rc = -ECANCELED;
     if (commit) {
         SCOPE_UNLOCK(&f->create_lock);
         rc = make_way(f, copy);
@@ -410,5 +401,5 @@ int store_files_copy_end(struct store *store, struct store_copy *copy, bool comm
     else
         store_files_discard(f, copy->chunk);
     free(copy);
-    return rc < 0 ? rc : 0;
+    return commit ? rc : 0;
 }

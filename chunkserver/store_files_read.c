@@ -51,6 +51,25 @@ bool store_files_is_damaged(struct files_store *f, const struct files_chunk *chu
     return false;
 }
 
+int store_files_check_header(struct store *store, chunk_id id)
+{
+    struct files_store *f = (struct files_store *)store;
+    struct files_chunk *chunk;
+    struct chunk_page page;
+    const char *reason = "";
+    int rc = store_files_enter(f, id, 0, false, &chunk);
+    if (rc < 0)
+        return rc;
+    rc = store_files_pread(chunk->fd, &page, sizeof page, 0);
+    if (rc == 0 && (chunk_format_check(&page, id, &f->geometry, &reason) < 0 || (uint32_t)page.version != chunk->version)) {
+        log_error("%s: the header of chunk %016" PRIx64 " is damaged: %s", f->path, id, reason);
+        store_files_note_damage(f, chunk, 0);
+        rc = -EUCLEAN;
+    }
+    store_files_leave(chunk);
+    return rc;
+}
+
 static int verify(struct files_store *f, struct files_chunk *chunk, uint32_t first, uint32_t count, const void *data,
                   const uint64_t *sums)
 {

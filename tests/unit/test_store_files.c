@@ -384,12 +384,16 @@ static void copies_appear_whole_or_not_at_all(void **state)
     assert_int_equal(ops->copy_end(x.store, copy, false), 0);
     assert_int_equal(fixture_read(&x, 1, 3, 0, BLOCK, back), -ENOMEDIUM);
     assert_int_equal(fixture_used(&x), 0);
-    /* An older version is replaced; the same one is left. */
+    /* An older version is replaced, and so is the same one, which may be an old try; a newer one is not. */
     assert_int_equal(fixture_write(&x, 1, 2, 0, 1, "x", true), 0);
     assert_int_equal(ops->copy_begin(x.store, 1, 3, &copy), 0);
     assert_int_equal(copy_write(&x, copy, BLOCK, 3 * BLOCK, data), 0);
     assert_int_equal(ops->copy_end(x.store, copy, true), 0);
-    assert_int_equal(ops->copy_begin(x.store, 1, 3, &copy), 1);
+    assert_int_equal(ops->copy_begin(x.store, 1, 3, &copy), 0);
+    assert_int_equal(copy_write(&x, copy, BLOCK, 3 * BLOCK, data), 0);
+    assert_int_equal(ops->copy_end(x.store, copy, true), 0);
+    assert_int_equal(ops->copy_begin(x.store, 1, 2, &copy), 0);
+    assert_int_equal(ops->copy_end(x.store, copy, true), -EBUSY);
     fixture_reopen(&x);
     assert_int_equal(fixture_read(&x, 1, 3, 0, SMALL_CHUNK, back), 0);
     assert_true(all_zero(back, BLOCK));
