@@ -89,7 +89,8 @@ enum {
     F(u64, number, 0, "names the command in its result; never reused within a registration")                        \
     F(u8, action, 0, "enum wire_action")                                                                             \
     F(u64, chunk_id, 0, "")                                                                                          \
-    F(u32, version, 0, "delete: the version the copy must have, 0: any; set_version: the oldest it may have")       \
+    F(u32, version, 0, "delete: the version the copy must have, 0: any, WIRE_QUARANTINED: only what has a damaged " \
+                       "header; set_version: the oldest it may have; copy: the one it gets")                         \
     F(u32, new_version, 0, "set_version: the one it has afterwards; a copy that has it already is done, not refused") \
     F(u32, keep_bytes, 0, "set_version: what lies at or above reads as zero afterwards; WIRE_KEEP_ALL: keep all")  \
     F(u8, create, 0, "set_version: 1 if an absent chunk is made, empty")                                             \
@@ -111,7 +112,9 @@ enum {
     F(u64, used_bytes, 0, "")                                                                                        \
     F(u64, chunks, 0, "")                                                                                            \
     F(rec_counters, counters, 0, "as of its last poll")                                                              \
-    F(u64, since_poll_ms, 0, "")
+    F(u64, since_poll_ms, 0, "")                                                                                     \
+    F(u8, draining, 0, "1: it gets no new chunks, and its copies move off")                                          \
+    F(u64, to_move, 0, "draining, to administrators: copies it still has to be a holder of; with 0 it may be stopped")
 #define WIRE_FIELDS_chunk_copy(F)                                                                                    \
     F(u32, index, 0, "of the chunk in the file")                                                                     \
     F(u64, chunk_id, 0, "")                                                                                          \
@@ -393,7 +396,8 @@ enum {
     M(server_register, 60, query, 0, 0, "a chunkserver comes, with what it holds")                                   \
     M(server_poll, 61, query, 0, 0, "it lives and reports; answered at once with commands, or within a second")      \
     M(admin_status, 62, query, 0, 0, "")                                                                             \
-    M(admin_servers, 63, query, 0, 0, "")
+    M(admin_servers, 63, query, 0, 0, "")                                                                            \
+    M(admin_drain, 66, query, 0, 0, "a chunkserver is to be emptied, or not any more; answered when that is recorded")
 
 #define WIRE_FIELDS_server_register(F)                                                                               \
     F(u32, protocol, 0, "WIRE_PROTOCOL")                                                                             \
@@ -442,11 +446,24 @@ enum {
     F(u64, chunks_below_goal, 0, "")                                                                                 \
     F(u64, damaged_copies, 0, "reported and not replaced yet")                                                       \
     F(u64, damaged_blocks, 0, "seen by the chunkservers since they started")                                         \
-    F(u64, repair_queue, 0, "")                                                                                      \
+    F(u64, repair_queue, 0, "chunks that wait for a copy, for a copy to go, or for a new version")                    \
     F(u64, journal_bytes, 0, "")                                                                                     \
-    F(u64, snapshot_age_ms, 0, "")
+    F(u64, snapshot_age_ms, 0, "")                                                                                   \
+    F(u64, chunks_one_copy, 0, "chunks with one valid copy that can be reached")                                     \
+    F(u64, chunks_two_copies, 0, "")                                                                                 \
+    F(u64, chunks_more_copies, 0, "with three or more")                                                              \
+    F(u64, copies_running, 0, "copies being made now")                                                               \
+    F(u64, copies_made, 0, "since the master started")                                                               \
+    F(u64, copies_failed, 0, "tries that failed, since the master started")                                          \
+    F(u32, snapshot_failures, 0, "tries since the last one that was written")
 #define WIRE_FIELDS_admin_servers(F)
 #define WIRE_FIELDS_admin_servers_reply(F) F(list_server_state, servers, 1024, "")
+#define WIRE_FIELDS_admin_drain(F)                                                                                   \
+    F(u32, server_id, 0, "0: the one reached at host and port")                                                      \
+    F(str, host, WIRE_HOST_LIMIT, "")                                                                                \
+    F(u16, port, 0, "")                                                                                              \
+    F(u8, drain, 0, "1: empty it; 0: not any more")
+#define WIRE_FIELDS_admin_drain_reply(F) F(u32, server_id, 0, "")
 
 #define WIRE_MESSAGES(M) WIRE_COMMON_MESSAGES(M) WIRE_MASTER_MESSAGES(M) WIRE_CHUNK_MESSAGES(M) WIRE_CONTROL_MESSAGES(M)
 
@@ -459,7 +476,8 @@ enum {
     J(j_lease, 83, "a write lease, with the chunk made for it if there was none")                                    \
     J(j_version, 84, "a chunk's version rises; on these servers it is valid once they have it")                      \
     J(j_copies, 85, "which servers have valid copies of a chunk's version")                                          \
-    J(j_epoch, 86, "a new reign over the journal")
+    J(j_epoch, 86, "a new reign over the journal")                                                                   \
+    J(j_drain, 90, "a chunkserver is to be emptied, or not any more")
 
 #define WIRE_FIELDS_j_session(F)                                                                                     \
     F(u64, session, 0, "")                                                                                           \
@@ -485,6 +503,9 @@ enum {
     F(u64, chunk_id, 0, "")                                                                                          \
     F(u32, version, 0, "")                                                                                           \
     F(list_server, servers, WIRE_COPIES_LIMIT, "")
+#define WIRE_FIELDS_j_drain(F)                                                                                       \
+    F(u32, server_id, 0, "")                                                                                         \
+    F(u8, drain, 0, "")
 #define WIRE_FIELDS_j_epoch(F) F(u64, epoch, 0, "rises each time a master takes the journal over")
 
 /* ---- numbers inside the fields ----------------------------------------------------------------------------------- */
@@ -524,5 +545,6 @@ enum wire_copy_state {
 };
 
 #define WIRE_KEEP_ALL 0xffffffffu
+#define WIRE_QUARANTINED 0xffffffffu
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "common/log.h"
+#include "master/repair.h"
 
 static void forget(struct core *core, struct chunk_op *op)
 {
@@ -105,6 +106,7 @@ bool chunk_ops_raise(struct core *core, struct chunk *chunk, const uint16_t *wit
     struct chunk_op op = {.chunk = chunk, .version = chunk->version + 1, .started_ns = now.mono_ns};
     if (chunk->activity && chunk->activity->op)
         return true;
+    repair_cancel(core, chunk); /* a copy under the old version is none */
     if (chunk->activity && now.mono_ns < chunk->activity->retry_ns)
         return false;
     bool chosen = choose(core, chunk, without, without_count, now, &op);
@@ -152,6 +154,21 @@ static void record_copies(struct core *core, const struct chunk_op *op, int64_t 
         CHECK(core_decide(core, WIRE_TYPE_j_copies, &record, wall_ns) == WIRE_OK);
 }
 
+/* What was left out has an older version, and may go when the newer one is known to be good. */
+static void record_copies_and_suspects(struct core *core, const struct chunk_op *op, int64_t wall_ns)
+{
+    uint16_t before[WIRE_COPIES_LIMIT];
+    uint8_t count = op->chunk->copy_count;
+    for (uint8_t i = 0; i < count; i++)
+        before[i] = chunk_copies(op->chunk)[i].server;
+    record_copies(core, op, wall_ns);
+    for (uint8_t i = 0; i < count; i++) {
+        struct server *server = servers_find(&core->servers, before[i]);
+        if (server->connected && !chunk_find_copy(op->chunk, before[i]))
+            server_add_suspect(server, op->chunk->node.id, op->version - 1);
+    }
+}
+
 /* All have answered. If more was cut meanwhile, or nobody has the version, the chunk stays unsettled for the next
  * try. */
 static void finish(struct core *core, struct chunk_op *op, struct core_time now)
@@ -159,13 +176,13 @@ static void finish(struct core *core, struct chunk_op *op, struct core_time now)
     struct chunk *chunk = op->chunk;
     bool cut_again = chunk->activity->keep_bytes < op->keep_bytes;
     if (!cut_again)
-        record_copies(core, op, now.wall_ns);
+        record_copies_and_suspects(core, op, now.wall_ns);
     if (chunk_is_unsettled(chunk) && !cut_again)
         chunk->activity->retry_ns = now.mono_ns + CHUNK_OPS_RETRY_NS;
     forget(core, op);
     core->wake = true;
-    if (cut_again)
-        (void)chunk_ops_raise(core, chunk, NULL, 0, now);
+    if (!cut_again || !chunk_ops_raise(core, chunk, NULL, 0, now))
+        repair_raised(core, chunk, now);
 }
 
 static void answer(struct core *core, struct chunk_op *op, uint32_t server, uint8_t state, struct core_time now)
@@ -203,6 +220,7 @@ void chunk_ops_server_gone(struct core *core, const struct server *server, struc
         next = op->next;
         answer(core, op, server->id, TOLD_FAILED, now);
     }
+    repair_server_gone(core, server, now);
 }
 
 void chunk_ops_tick(struct core *core, struct core_time now)

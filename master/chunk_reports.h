@@ -19,7 +19,10 @@ void chunk_reports_take(struct core *core, struct server *server, const struct w
 /* The server has reported all and is connected now. */
 void chunk_reports_end(struct core *core, struct server *server, struct core_time now);
 
+/* Has copies deleted that are known to be stale or unfinished, now that it can be certain. */
+void chunk_reports_judge(struct core *core);
+
 /* A chunk was found damaged later. */
-void chunk_reports_damaged(struct core *core, const struct server *server, const struct wire_chunk_report *report);
+void chunk_reports_damaged(struct core *core, struct server *server, const struct wire_chunk_report *report);
 
 #endif

@@ -53,7 +53,7 @@ struct chunk *chunk_table_add(struct chunk_table *chunks, chunk_id id)
 void chunk_table_remove(struct chunk_table *chunks, struct chunk *chunk)
 {
     if (chunk->activity) {
-        CHECK(!chunk->activity->leases && !chunk->activity->op);
+        CHECK(!chunk->activity->leases && !chunk->activity->op && !chunk->activity->repair);
         if (chunk->activity->unsettled)
             chunk_table_settle(chunks, chunk);
     }
@@ -131,7 +131,7 @@ struct chunk_activity *chunk_activity_of(struct chunk *chunk)
 void chunk_rest(struct chunk *chunk)
 {
     struct chunk_activity *activity = chunk->activity;
-    if (activity && !activity->leases && !activity->unsettled && !activity->op) {
+    if (activity && !activity->leases && !activity->unsettled && !activity->op && !activity->repair) {
         free(activity);
         chunk->activity = NULL;
     }

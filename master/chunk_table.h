@@ -19,6 +19,7 @@
 #include "master/ids.h"
 
 struct chunk_op;
+struct repair_job;
 struct inode;
 struct lease;
 
@@ -26,6 +27,7 @@ enum chunk_copy_bits {
     COPY_REPORTED = 1, /* volatile: its server said so in this registration, or acknowledged a write */
     COPY_DAMAGED = 2,  /* volatile: its server found a block or the header damaged */
     COPY_LOST = 4,     /* volatile: its server does not have it, or in another version */
+    COPY_EQUAL = 8,    /* volatile: of a chunk that is CHUNK_UNEQUAL: it was made anew from the first copy */
 };
 
 struct chunk_copy {
@@ -36,6 +38,7 @@ struct chunk_copy {
 enum chunk_bits {
     CHUNK_MAYBE_ABSENT = 1, /* no write was acknowledged yet, so servers may not have made it */
     CHUNK_DIRTY = 2,        /* a lease ended without its holder's word on what was written above the length */
+    CHUNK_UNEQUAL = 4,      /* a writer is gone in the middle: copies may differ in bytes that it was never told are written */
 };
 
 enum { CHUNK_COPIES_INSIDE = 2 };
@@ -48,6 +51,7 @@ struct chunk_activity {
     uint32_t keep_bytes;        /* unsettled: what the next version keeps; WIRE_KEEP_ALL: all */
     uint32_t oldest_version;    /* unsettled: copies have this version or a later one */
     struct chunk_op *op;        /* volatile: the change that is on its way, or NULL */
+    struct repair_job *repair;  /* volatile: the copy that is being made, or NULL */
     int64_t retry_ns;           /* volatile: after a failed one, the next not before */
     struct chunk_activity *next_unsettled, *previous_unsettled;
 };
@@ -64,6 +68,7 @@ struct chunk {
     } copies;
     uint8_t copy_count;
     uint8_t bits;
+    bool queued; /* volatile: it stands in a queue of repair.h */
 };
 
 /* A range of ids that may have been given by a master whose journal was lost; nothing is known about them. */

@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "master/client_requests.h"
 #include "master/placement.h"
+#include "master/repair.h"
 
 enum { LIST_ROOM = WIRE_COPIES_LIMIT * (WIRE_HOST_LIMIT + 16) };
 
@@ -127,7 +128,9 @@ static uint16_t lease_chunk(struct client_request *request, struct inode *inode,
     uint16_t status = settle(request, chunk);
     if (status != WIRE_OK)
         return status;
-    if (!is_whole(core, chunk)) {
+    if (repair_keeps_writers(chunk))
+        return CLIENT_REQUEST_PARKED;
+    if (!is_whole(core, chunk) || repair_is_copying(chunk)) {
         if (chunk_ops_is_hopeless(core, chunk))
             return WIRE_IO;
         (void)chunk_ops_raise(core, chunk, NULL, 0, request->master->now);

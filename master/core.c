@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "master/chunk_ops.h"
 #include "master/core_apply.h"
+#include "master/repair.h"
 
 void core_init(struct core *core, uint64_t cluster, uint32_t chunk_bytes, int64_t time_ns)
 {
@@ -16,6 +17,7 @@ void core_init(struct core *core, uint64_t cluster, uint32_t chunk_bytes, int64_
 
 void core_fini(struct core *core)
 {
+    repair_fini(core);
     chunk_ops_fini(core);
     sessions_fini(&core->sessions);
     file_locks_fini(&core->locks);
@@ -99,10 +101,11 @@ void core_free_chunk(struct core *core, struct chunk *chunk)
     while (chunk->activity && chunk->activity->leases)
         lease_drop(chunk->activity->leases);
     chunk_ops_cancel(core, chunk);
+    repair_cancel(core, chunk);
     for (uint8_t i = 0; i < chunk->copy_count; i++) {
         struct server *server = servers_find(&core->servers, copies[i].server);
         if (server && (server->connected || server->registering))
-            (void)server_queue(server, (struct server_command){.action = WIRE_ACTION_DELETE, .chunk = chunk->node.id});
+            server_queue_delete(&core->servers, server, chunk->node.id, 0);
     }
     inode_remove_chunk(chunk->owner, chunk);
     chunk_table_remove(&core->chunks, chunk);
@@ -173,6 +176,12 @@ static void clear_tail(struct core *core, struct chunk *chunk)
         chunk_table_unsettle(&core->chunks, chunk,
                              size - start < core->chunk_bytes ? (uint32_t)(size - start) : WIRE_KEEP_ALL);
     chunk_rest(chunk);
+}
+
+void core_mark_unequal(struct chunk *chunk)
+{
+    if (chunk->copy_count > 1)
+        chunk->bits |= CHUNK_UNEQUAL;
 }
 
 void core_end_lease(struct core *core, struct lease *lease, bool clean)

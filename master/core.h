@@ -15,6 +15,7 @@
 #include "master/chunk_table.h"
 #include "master/file_locks.h"
 #include "master/namespace.h"
+#include "master/repair_state.h"
 #include "master/servers.h"
 #include "master/sessions.h"
 
@@ -46,6 +47,7 @@ struct core {
     /* volatile */
     bool wake;                /* something happened that requests may be waiting for */
     struct chunk_op *ops;     /* list, see chunk_ops.h */
+    struct repair_state repair;
     int64_t all_known_ns;     /* monotonic: until then servers may still be on their way here after a start */
 };
 
@@ -78,6 +80,9 @@ void core_free_chunk(struct core *core, struct chunk *chunk);
 /* Sets a file's length: chunks beyond are freed, and what a shorter length leaves in the last chunk is cut (it is
  * unsettled). */
 void core_cut(struct core *core, struct inode *inode, uint64_t size);
+
+/* What a writer under a lease sent may have reached some copies and not the others. */
+void core_mark_unequal(struct chunk *chunk);
 
 /* A lease is over; clean: its holder said that what was written lies below the length. What may be left above it is
  * cut. */

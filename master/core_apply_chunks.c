@@ -60,6 +60,22 @@ uint16_t core_apply_j_version(struct core *core, const struct core_change *chang
     return WIRE_OK;
 }
 
+/* Of a settled chunk what is known of copies that stay goes on to hold: one came or went. Under a new version all are
+ * as their servers have just said. */
+static void note_copies(struct chunk *chunk, const uint16_t *ids, int count, bool settled)
+{
+    uint16_t came[WIRE_COPIES_LIMIT];
+    int coming = 0;
+    for (int i = 0; i < count; i++)
+        if (!settled || !chunk_find_copy(chunk, ids[i]))
+            came[coming++] = ids[i];
+    chunk_set_copies(chunk, ids, (uint8_t)count);
+    for (int i = 0; i < coming; i++)
+        chunk_find_copy(chunk, came[i])->bits = COPY_REPORTED;
+    for (int i = 0; i < count; i++)
+        chunk_copies(chunk)[i].bits &= (uint8_t)~COPY_EQUAL;
+}
+
 /* A version above the known one is a chunkserver's: it knows more than a journal that lost its end. What was to be
  * cut stays to be cut. */
 uint16_t core_apply_j_copies(struct core *core, const struct core_change *change, const struct wire_j_copies *record)
@@ -70,13 +86,12 @@ uint16_t core_apply_j_copies(struct core *core, const struct core_change *change
     (void)change;
     if (!chunk || record->version < chunk->version || count < 1)
         return WIRE_INVALID;
-    bool same = chunk->version == record->version;
+    bool same = chunk->version == record->version, settled = same && !chunk_is_unsettled(chunk);
     chunk->version = record->version;
-    chunk_set_copies(chunk, ids, (uint8_t)count);
-    struct chunk_copy *copies = chunk_copies(chunk);
-    for (int i = 0; i < count; i++)
-        copies[i].bits = COPY_REPORTED;
+    note_copies(chunk, ids, count, settled);
     chunk->bits &= (uint8_t)~CHUNK_MAYBE_ABSENT;
+    if (settled || count == 1)
+        chunk->bits &= (uint8_t)~CHUNK_UNEQUAL;
     if (same && chunk_is_unsettled(chunk))
         chunk_table_settle(&core->chunks, chunk);
     else if (chunk_is_unsettled(chunk))
@@ -92,6 +107,17 @@ uint16_t core_apply_j_server(struct core *core, const struct core_change *change
         servers_find_node(&core->servers, record->node))
         return WIRE_INVALID;
     (void)servers_add(&core->servers, record->node);
+    return WIRE_OK;
+}
+
+uint16_t core_apply_j_drain(struct core *core, const struct core_change *change, const struct wire_j_drain *record)
+{
+    struct server *server = servers_find(&core->servers, record->server_id);
+    (void)change;
+    if (!server)
+        return WIRE_NO_ENTRY;
+    server->draining = record->drain != 0;
+    core->repair.look = true;
     return WIRE_OK;
 }
 

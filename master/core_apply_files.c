@@ -142,6 +142,7 @@ uint16_t core_apply_set_goal(struct core *core, const struct core_change *change
     if (request->goal < 1 || request->goal > WIRE_COPIES_LIMIT || !(inode_is_file(inode) || inode_is_dir(inode)))
         return WIRE_INVALID;
     inode->goal = request->goal;
+    core->repair.look = true;
     core_touch(inode, change->time_ns);
     return WIRE_OK;
 }
@@ -177,6 +178,8 @@ static void give_lease(struct core *core, struct inode *inode, struct session *s
         chunk->bits &= (uint8_t)~CHUNK_MAYBE_ABSENT;
         for (uint8_t i = 0; i < chunk->copy_count; i++)
             copies[i].bits |= COPY_REPORTED;
+    } else {
+        core_mark_unequal(chunk);
     }
     core_end_lease(core, lease, released->written && length_counts);
 }

@@ -35,8 +35,10 @@ uint16_t core_apply_j_session_end(struct core *core, const struct core_change *c
     (void)change;
     if (!session)
         return WIRE_NO_SESSION;
-    while (session->leases)
+    while (session->leases) {
+        core_mark_unequal(session->leases->chunk);
         core_end_lease(core, session->leases, false);
+    }
     end_opens(core, session);
     sessions_append_give_all(&core->sessions, record->session);
     core_end_locks(core, record->session);

@@ -13,7 +13,7 @@
 
 enum image_section {
     IMAGE_META = 1,    /* geometry, counters, id gaps: first */
-    IMAGE_SERVERS = 2,
+    IMAGE_SERVERS = 2, /* by id: its node, and 0 behind it if it is being emptied (no node is 0) */
     IMAGE_INODES = 3,  /* by ino, with extended attributes */
     IMAGE_ENTRIES = 4, /* by directory and cookie; a large directory takes several pieces */
     IMAGE_CHUNKS = 5,  /* by id */

@@ -40,7 +40,11 @@ static bool load_meta(struct core *core, struct image_in *in)
 static bool load_server(struct core *core, struct image_in *in)
 {
     uint64_t node = image_get_u64(in);
-    if (in->failed || core->servers.count >= SERVERS_LIMIT)
+    if (!in->failed && node == 0 && core->servers.count) {
+        core->servers.list[core->servers.count - 1]->draining = true;
+        return true;
+    }
+    if (in->failed || node == 0 || core->servers.count >= SERVERS_LIMIT)
         return false;
     (void)servers_add(&core->servers, node);
     return true;

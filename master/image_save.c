@@ -89,8 +89,11 @@ static void save_meta(struct saver *s)
         add_u64(s, core->chunks.gaps[i].end);
     }
     begin(s, IMAGE_SERVERS);
-    for (uint32_t i = 0; i < core->servers.count; i++)
+    for (uint32_t i = 0; i < core->servers.count; i++) {
         add_u64(s, core->servers.list[i]->node);
+        if (core->servers.list[i]->draining)
+            add_u64(s, 0);
+    }
 }
 
 static void save_inode(struct saver *s, const struct inode *inode)

@@ -372,6 +372,12 @@ uint64_t journal_last_index(const struct journal *journal)
     return journal->last_index;
 }
 
+uint64_t journal_synced_index(struct journal *journal)
+{
+    SCOPE_UNLOCK(&journal->lock);
+    return journal->synced_index;
+}
+
 uint64_t journal_epoch(const struct journal *journal)
 {
     return journal->epoch;

@@ -79,6 +79,9 @@ int journal_commit(struct journal *journal, bool need_sync) __attribute__((warn_
 /* Number of the last record appended; after_index if there is none after it. */
 uint64_t journal_last_index(const struct journal *journal);
 
+/* Up to which record it is known to be on the disk; rises by itself within a second or two. */
+uint64_t journal_synced_index(struct journal *journal);
+
 /* Stands in every group written since the journal was opened; higher than in any group before, at least 1. */
 uint64_t journal_epoch(const struct journal *journal);
 

@@ -35,6 +35,7 @@ struct master {
 
     /* snapshots, see snapshot_task.c */
     int snapshot_pid;            /* of the process that writes one now, or 0 */
+    uint32_t snapshot_failures;  /* since the last that was written */
     uint64_t snapshot_index;     /* last record in the newest that is on the disk */
     int64_t snapshot_ns;         /* wall clock: when that was */
     int64_t snapshot_retry_ns;   /* monotonic: after a failure, not before */

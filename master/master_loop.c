@@ -12,6 +12,7 @@
 #include "common/check.h"
 #include "common/log.h"
 #include "master/client_connections.h"
+#include "master/repair.h"
 #include "master/server_control.h"
 #include "master/snapshot_task.h"
 
@@ -124,6 +125,7 @@ static void tick(struct master_loop *loop)
         server_control_tick(master->control);
         client_connections_tick(master->clients);
         chunk_ops_tick(&master->core, master->now);
+        repair_tick(&master->core, master->now);
         snapshot_task_consider(master);
     }
     if (now_ns - loop->last_retry_ns >= FAST_TICK_NS && client_connections_has_parked(master->clients))

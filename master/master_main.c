@@ -27,7 +27,7 @@ struct command_line {
     unsigned geometry, journal_sync;
     bool geometry_given;
     struct address listen, control;
-    uint64_t session_timeout_s;
+    uint64_t session_timeout_s, repair_after_s;
     const char *log_level;
 };
 
@@ -50,6 +50,8 @@ static int parse(int argc, char **argv, struct command_line *line)
                  "is on the disk (always)"},
         {.name = "session-timeout", .kind = OPTION_NUMBER, .argument = "SECONDS", .target = &line->session_timeout_s,
          .min = 1, .max = 86400, .help = "a client that is silent for longer loses its session; default 30"},
+        {.name = "repair-after", .kind = OPTION_NUMBER, .argument = "SECONDS", .target = &line->repair_after_s, .min = 1,
+         .max = 86400, .help = "copies on a chunkserver that is away for longer are made anew elsewhere; default 10"},
         {.name = "log", .kind = OPTION_TEXT, .argument = "LEVEL", .target = &line->log_level,
          .help = "error, warning, info (default) or debug"},
         {.name = NULL},
@@ -201,7 +203,8 @@ int main(int argc, char **argv)
 {
     struct command_line line = {.listen = {.host = "127.0.0.1", .port = 9421},
                                 .control = {.host = "127.0.0.1", .port = 9420},
-                                .session_timeout_s = 30};
+                                .session_timeout_s = 30,
+                                .repair_after_s = 10};
     char why[DATA_DIRECTORY_WHY];
     int lock_fd = -1;
     log_init("calf-master", LOG_INFO);
@@ -218,6 +221,7 @@ int main(int argc, char **argv)
     master.sync = line.journal_sync ? JOURNAL_SYNC_ALWAYS : JOURNAL_SYNC_INTERVAL;
     master.session_timeout_ms = (uint32_t)line.session_timeout_s * 1000;
     rc = data_directory_open(&master, why);
+    master.core.repair.patience_ns = (int64_t)line.repair_after_s * NS_PER_S;
     if (rc < 0) {
         fprintf(stderr, "calf-master: %s\n", why);
         return EXIT_FAILED;

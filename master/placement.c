@@ -23,7 +23,7 @@ static struct server *next_server(struct servers *servers, uint32_t chunk_bytes,
     for (uint32_t i = 0; i < servers->count; i++) {
         struct server *server = servers->list[i];
         uint64_t free_bytes = server_free_bytes(server);
-        if (!server->connected || free_bytes < LEAST_BYTES || is_chosen(server, chosen, count))
+        if (!server->connected || server->draining || free_bytes < LEAST_BYTES || is_chosen(server, chosen, count))
             continue;
         bool roomy = free_bytes >= chunk_bytes;
         if (!best || (roomy && !best_is_roomy) || (roomy && best_is_roomy && server->turn < best->turn) ||

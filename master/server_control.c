@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "master/admin_requests.h"
 #include "master/chunk_reports.h"
+#include "master/repair.h"
 
 #define HOLD_NS NS_PER_S
 
@@ -136,8 +137,12 @@ static void take_results(struct master *master, struct server *server, const str
     struct wire_chunk_report report;
     struct server_command command;
     while (wire_next_command_result(&results, &result))
-        if (server_take_result(server, result.number, &command) && command.action == WIRE_ACTION_SET_VERSION)
+        if (!server_take_result(server, result.number, &command))
+            continue;
+        else if (command.action == WIRE_ACTION_SET_VERSION)
             chunk_ops_result(&master->core, server, &command, result.status, master->now);
+        else if (command.action == WIRE_ACTION_COPY)
+            repair_result(&master->core, server, &command, result.status, master->now);
     while (wire_next_chunk_report(&damaged, &report))
         chunk_reports_damaged(&master->core, server, &report);
 }
@@ -179,6 +184,15 @@ static void take_admin(struct server_control *control, struct control_request *r
     control_reply(control->server, request, WIRE_OK, &reply);
 }
 
+static void take_drain(struct server_control *control, struct control_request *request,
+                       const struct wire_admin_drain *asked)
+{
+    struct master *master = control->master;
+    union wire_any reply = {.admin_drain_reply = {0}};
+    uint16_t status = admin_requests_drain(master, asked, &reply.admin_drain_reply);
+    reply_later(control, request, status, &reply);
+}
+
 static void take_request(struct server_control *control, struct control_request *request,
                          const struct wire_header *header, const void *body)
 {
@@ -193,6 +207,9 @@ static void take_request(struct server_control *control, struct control_request 
         return;
     case WIRE_TYPE_server_poll:
         take_poll(control, request, &value.server_poll);
+        return;
+    case WIRE_TYPE_admin_drain:
+        take_drain(control, request, &value.admin_drain);
         return;
     case WIRE_TYPE_admin_status:
     case WIRE_TYPE_admin_servers:
@@ -230,6 +247,14 @@ static void answer_poll(struct server_control *control, struct server *server, s
     poll->request = NULL;
 }
 
+static void release_deletions(struct master *master)
+{
+    const struct servers *servers = &master->core.servers;
+    uint64_t last = journal_last_index(master->journal), synced = journal_synced_index(master->journal);
+    for (uint32_t i = 0; i < servers->count; i++)
+        server_release(servers->list[i], last, synced);
+}
+
 void server_control_flush(struct server_control *control)
 {
     const struct servers *servers = &control->master->core.servers;
@@ -240,6 +265,7 @@ void server_control_flush(struct server_control *control)
         free(reply);
     }
     control->replies_last = &control->replies;
+    release_deletions(control->master);
     for (uint32_t i = 0; i < servers->count; i++) {
         struct held_poll *poll = &control->polls[servers->list[i]->id];
         if (poll->request && must_answer(servers->list[i], poll, control->master->now.mono_ns))
@@ -272,6 +298,7 @@ void server_control_tick(struct server_control *control)
         log_warning("chunkserver %u at %s:%u is away: it has not asked for commands for %lld s", server->id,
                     server->host, server->port, (long long)(SERVER_AWAY_NS / NS_PER_S));
         server_lost(server);
+        server->lost_ns = master->now.mono_ns;
         chunk_ops_server_gone(&master->core, server, master->now);
         master->core.wake = true;
     }
@@ -285,6 +312,7 @@ int server_control_create(struct master *master, struct master_loop *loop, struc
     c->master = master;
     c->server = server;
     c->replies_last = &c->replies;
+    master->core.servers.hold_deletions = true;
     c->room = check_alloc(malloc(REPLY_ROOM));
     int rc = master_loop_add(loop, control_server_fd(server), EPOLLIN, &c->source);
     if (rc < 0) {

@@ -32,6 +32,8 @@ struct server *servers_add(struct servers *servers, uint64_t node)
     server->next_number = 1;
     server->waiting.last = &server->waiting.first;
     server->sent.last = &server->sent.first;
+    server->fresh.last = &server->fresh.first;
+    server->held.last = &server->held.first;
     return server;
 }
 
@@ -49,6 +51,7 @@ struct wire_server_state server_state(const struct server *server, int64_t now_n
         .used_bytes = server->used_bytes,
         .chunks = server->chunks,
         .counters = server->counters,
+        .draining = server->draining,
         .since_poll_ms = server->last_poll_ns ? (uint64_t)((now_ns - server->last_poll_ns) / NS_PER_MS) : UINT64_MAX,
     };
 }
@@ -79,12 +82,19 @@ static void forget_all(struct server_commands *commands)
         free(take(commands, &commands->first));
 }
 
+static void forget_commands(struct server *server)
+{
+    forget_all(&server->waiting);
+    forget_all(&server->sent);
+    forget_all(&server->fresh);
+    forget_all(&server->held);
+}
+
 void servers_fini(struct servers *servers)
 {
     for (uint32_t i = 0; i < servers->count; i++) {
         struct server *server = servers->list[i];
-        forget_all(&server->waiting);
-        forget_all(&server->sent);
+        forget_commands(server);
         free(server->suspects);
         free(server->host);
         free(server);
@@ -97,8 +107,7 @@ void server_lost(struct server *server)
 {
     server->connected = server->registering = false;
     server->suspect_count = 0;
-    forget_all(&server->waiting);
-    forget_all(&server->sent);
+    forget_commands(server);
 }
 
 void server_begin(struct server *server, uint64_t start, struct wire_bytes host, uint16_t port)
@@ -113,14 +122,53 @@ void server_begin(struct server *server, uint64_t start, struct wire_bytes host,
     server->strange_chunks = 0;
 }
 
-uint64_t server_queue(struct server *server, struct server_command command)
+static uint64_t queue(struct server *server, struct server_commands *where, const struct server_command *command)
 {
     struct server_command *made = check_alloc(malloc(sizeof *made));
-    *made = command;
+    *made = *command;
     made->sent_ns = 0;
     made->number = server->next_number++;
-    append(&server->waiting, made);
+    append(where, made);
     return made->number;
+}
+
+uint64_t server_queue(struct server *server, struct server_command command)
+{
+    return queue(server, &server->waiting, &command);
+}
+
+void server_queue_delete(const struct servers *servers, struct server *server, chunk_id chunk, uint32_t version)
+{
+    struct server_command command = {.action = WIRE_ACTION_DELETE, .chunk = chunk, .version = version};
+    (void)queue(server, servers->hold_deletions ? &server->fresh : &server->waiting, &command);
+}
+
+void server_release(struct server *server, uint64_t last, uint64_t synced)
+{
+    while (server->fresh.first) {
+        struct server_command *command = take(&server->fresh, &server->fresh.first);
+        command->after = last;
+        append(&server->held, command);
+    }
+    while (server->held.first && server->held.first->after <= synced)
+        append(&server->waiting, take(&server->held, &server->held.first));
+}
+
+static bool is_for(const struct server_commands *commands, chunk_id chunk)
+{
+    for (const struct server_command *c = commands->first; c; c = c->next)
+        if (c->chunk == chunk)
+            return true;
+    return false;
+}
+
+bool server_has_command(const struct server *server, chunk_id chunk)
+{
+    const uint32_t many = 4096;
+    if (server->waiting.count + server->fresh.count + server->held.count > many)
+        return true;
+    return is_for(&server->waiting, chunk) || is_for(&server->sent, chunk) || is_for(&server->fresh, chunk) ||
+           is_for(&server->held, chunk);
 }
 
 static bool put_command(const struct server_command *command, const struct servers *servers, struct wire_out *room,

@@ -28,6 +28,7 @@ struct server_command {
     uint64_t chunk;
     uint32_t version, new_version, keep_bytes;
     server_id source;
+    uint64_t after; /* held: until the journal is on the disk up to this record */
 };
 
 struct server_commands {
@@ -44,6 +45,7 @@ struct server_suspect {
 struct server {
     server_id id;
     uint64_t node;
+    bool draining;             /* gets no new chunks, and its copies move off */
     /* volatile */
     bool connected;            /* registered, and polls */
     bool registering;          /* between the first and the last part of its report */
@@ -53,9 +55,15 @@ struct server {
     uint64_t total_bytes, used_bytes, chunks;
     struct wire_counters counters;
     int64_t last_poll_ns;      /* 0: never */
+    int64_t lost_ns;           /* since when it is away; 0: since the master started */
     uint64_t turn;             /* placement: who has the least is next */
+    /* repair.h: copies being made here and from here; no room for more until then; what balancing has moved here and
+     * is not in used_bytes yet */
+    uint32_t copies_in, copies_out;
+    int64_t full_until_ns, moved_bytes;
     uint64_t next_number;
     struct server_commands waiting, sent;
+    struct server_commands fresh, held; /* deletions, until the journal has what they rest on: see server_hold */
     struct server_suspect *suspects;
     uint32_t suspect_count, suspect_room;
     uint64_t strange_chunks;   /* reported, with ids that were never given */
@@ -64,6 +72,7 @@ struct server {
 struct servers {
     struct server **list; /* by id - 1 */
     uint32_t count;
+    bool hold_deletions; /* volatile: a deletion waits for server_release */
 };
 
 void servers_fini(struct servers *servers);
@@ -92,6 +101,17 @@ void server_lost(struct server *server);
 
 /* Queues a command (next, sent_ns and number are set here) and returns its number. */
 uint64_t server_queue(struct server *server, struct server_command command);
+
+/* Queues a deletion; version as in the schema. With hold_deletions it waits for server_release, so that no copy is gone
+ * whose chunk a master that lost the end of its journal still counts on. */
+void server_queue_delete(const struct servers *servers, struct server *server, chunk_id chunk, uint32_t version);
+
+/* The journal's last record is `last`, and it is on the disk up to `synced`: lets deletions go that rest on no later
+ * one. To be called after each commit. */
+void server_release(struct server *server, uint64_t last, uint64_t synced);
+
+/* True if a command for the chunk is under way or waits, or if there are too many to look through. */
+bool server_has_command(const struct server *server, chunk_id chunk);
 
 static inline bool server_has_work(const struct server *server)
 {

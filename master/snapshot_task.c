@@ -52,7 +52,9 @@ static void run_child(struct master *master, pid_t parent)
 
 static void failed(struct master *master, const char *what, int rc)
 {
-    log_error("no snapshot: %s: %s; the next try in a minute", what, strerror(-rc));
+    master->snapshot_failures++;
+    log_error("no snapshot: %s: %s; the last good one is %lld s old; the next try in a minute", what, strerror(-rc),
+              (long long)((master->now.wall_ns - master->snapshot_ns) / NS_PER_S));
     master->snapshot_retry_ns = master->now.mono_ns + RETRY_NS;
 }
 
@@ -96,6 +98,7 @@ void snapshot_task_child(struct master *master)
         failed(master, "its process ended", -EIO);
         return;
     }
+    master->snapshot_failures = 0;
     master->snapshot_index = master->snapshot_next_index;
     master->snapshot_ns = clock_wall_ns();
     log_info("snapshot up to record %llu is written", (unsigned long long)master->snapshot_index);
