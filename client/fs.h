@@ -101,6 +101,10 @@ int fs_read(struct fs *fs, struct fs_handle *handle, uint64_t offset, size_t byt
  * of a delayed publication, once. */
 int64_t fs_write(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes) FS_RESULT;
 
+/* Takes the bytes over and returns how many; they are sent later, at the latest by the next fsync, flush or change of the file's
+ * length or times, and every read of this mount sees them. An error then is the next call's: -EIO, -ENOSPC, ... as above. */
+int64_t fs_write_behind(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes) FS_RESULT;
+
 /* Takes set-user-id and set-group-id off the file if it is known to have them: before a write by somebody without the right
  * to keep them. 1: they were there, and whoever caches attributes must forget them. */
 int fs_kill_suid(struct fs *fs, struct fs_handle *handle) FS_RESULT;

@@ -170,6 +170,8 @@ void fs_forget_content(struct fs *fs, struct fs_handle *handle)
 int fs_read(struct fs *fs, struct fs_handle *handle, uint64_t offset, size_t bytes, const uint8_t **data)
 {
     int rc = fs_handle_revive(fs, handle);
+    if (rc == 0 && offset <= INT64_MAX)
+        rc = write_behind_settle(fs, handle->file, offset, offset + bytes);
     return rc < 0 ? rc : read_path_read(fs, handle->file, offset, bytes, data);
 }
 
@@ -183,7 +185,15 @@ static int ready_to_write(struct fs *fs, struct fs_handle *handle)
 int64_t fs_write(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes)
 {
     int rc = ready_to_write(fs, handle);
+    if (rc == 0)
+        rc = write_behind_settle(fs, handle->file, 0, UINT64_MAX);
     return rc < 0 ? rc : write_path_write(fs, handle->file, offset, data, bytes);
+}
+
+int64_t fs_write_behind(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes)
+{
+    int rc = ready_to_write(fs, handle);
+    return rc < 0 ? rc : write_behind_write(fs, handle->file, offset, data, bytes);
 }
 
 int64_t fs_append(struct fs *fs, struct fs_handle *handle, const void *data, size_t bytes, uint64_t *at)
@@ -238,6 +248,9 @@ int fs_fallocate(struct fs *fs, struct fs_handle *handle, int mode, uint64_t off
         return rc;
     if (bytes == 0 || offset > INT64_MAX || bytes > INT64_MAX - offset)
         return bytes == 0 ? -EINVAL : -EFBIG;
+    rc = write_behind_settle(fs, file, 0, UINT64_MAX);
+    if (rc < 0)
+        return rc;
     switch (mode) {
     case 0:
         return extend(fs, file, offset + bytes);

@@ -25,6 +25,7 @@ int fs_mount(const struct fs_options *options, struct fs **fs)
     made->files = open_files_create();
     made->stamps = content_stamps_create();
     made->lock_waits = lock_waits_create(made);
+    made->behind = write_behind_create(made);
     publisher_start(made);
     *fs = made;
     return 0;
@@ -57,6 +58,7 @@ void fs_unmount(struct fs *fs)
     lock_waits_destroy(fs->lock_waits);
     publisher_stop(fs);
     close_files(fs);
+    write_behind_destroy(fs->behind);
     master_session_destroy(fs->session);
     chunk_connections_destroy(fs->connections);
     open_files_destroy(fs->files);

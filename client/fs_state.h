@@ -16,6 +16,7 @@
 #include "client/lock_waits.h"
 #include "client/master_session.h"
 #include "client/open_files.h"
+#include "client/write_behind.h"
 
 struct fs {
     struct master_session *session;
@@ -23,6 +24,7 @@ struct fs {
     struct open_files *files;
     struct content_stamps *stamps;
     struct lock_waits *lock_waits;
+    struct write_behind *behind;
     uint32_t chunk_bytes;
     int64_t retry_ns;
     bool exclusive;

@@ -58,6 +58,7 @@ static struct open_file *make_locked(struct open_files *table, uint64_t ino)
     (void)pthread_mutex_init(&file->publish, NULL);
     (void)pthread_mutex_init(&file->lease, NULL);
     (void)pthread_mutex_init(&file->lock, NULL);
+    write_behind_init_file(&file->pending);
     /* Else a stream of writes would keep a truncation out for ever. */
     (void)pthread_rwlockattr_init(&prefer_writer);
     (void)pthread_rwlockattr_setkind_np(&prefer_writer, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
@@ -89,10 +90,19 @@ struct open_file *open_files_find(struct open_files *table, uint64_t ino)
     return file;
 }
 
+struct open_file *open_files_hold(struct open_file *file)
+{
+    SCOPE_UNLOCK(&file->table->lock);
+    CHECK(file->references > 0);
+    file->references++;
+    return file;
+}
+
 static void destroy_file(struct open_file *file)
 {
     chunk_locations_fini(&file->locations);
     lock_records_free(&file->lock_records);
+    write_behind_fini_file(&file->pending);
     (void)pthread_mutex_destroy(&file->append);
     (void)pthread_mutex_destroy(&file->publish);
     (void)pthread_mutex_destroy(&file->lease);
@@ -146,7 +156,8 @@ uint32_t open_files_take_all(struct open_files *table, struct open_file ***files
 
 static uint64_t length_locked(const struct open_file *file)
 {
-    return file->length_local > file->attr.size ? file->length_local : file->attr.size;
+    uint64_t length = file->length_local > file->attr.size ? file->length_local : file->attr.size;
+    return file->length_pending > length ? file->length_pending : length;
 }
 
 static struct wire_attr attr_locked(const struct open_file *file)
@@ -171,8 +182,8 @@ void open_files_overlay(struct open_files *table, struct wire_attr *attr)
         if (file->attr.ino && file->attr.change >= attr->change) {
             *attr = attr_locked(file);
         } else if (file->attr.ino && file->attr.size_epoch == attr->size_epoch) {
-            if (file->length_local > attr->size)
-                attr->size = file->length_local;
+            if (length_locked(file) > attr->size)
+                attr->size = length_locked(file);
             if (file->mtime_local)
                 attr->mtime = file->mtime_local;
         }
@@ -234,12 +245,13 @@ static void list_dirty(struct open_file *file)
     file->references++;
     file->listed_ns = clock_mono_ns();
     file->next_dirty = NULL;
-    if (table->first_dirty)
+    if (table->first_dirty) { /* whoever waits, waits for that one, which is older */
         table->last_dirty->next_dirty = file;
-    else
+    } else {
         table->first_dirty = file;
+        (void)pthread_cond_signal(&table->wakeup);
+    }
     table->last_dirty = file;
-    (void)pthread_cond_signal(&table->wakeup);
 }
 
 void open_file_wrote(struct open_file *file, uint64_t end, uint32_t size_epoch, int64_t mtime_ns)
@@ -256,6 +268,26 @@ void open_file_wrote(struct open_file *file, uint64_t end, uint32_t size_epoch, 
     }
     if (!was_dirty)
         list_dirty(file);
+}
+
+void open_file_accepted(struct open_file *file, uint64_t end, int64_t mtime_ns, bool begins)
+{
+    {
+        SCOPE_UNLOCK(&file->lock);
+        if (end > file->length_pending)
+            file->length_pending = end;
+        if (mtime_ns > file->mtime_local)
+            file->mtime_local = mtime_ns;
+        file->dirty = true;
+    }
+    if (begins)
+        list_dirty(file);
+}
+
+void open_file_set_pending_length(struct open_file *file, uint64_t end)
+{
+    SCOPE_UNLOCK(&file->lock);
+    file->length_pending = end;
 }
 
 void open_file_fail(struct open_file *file, int error)

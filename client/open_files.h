@@ -4,10 +4,11 @@
  * attributes, the length and time of acknowledged writes that the master does not know yet, its leases, and an error that
  * is still to be reported. It lives while somebody holds a reference.
  *
- * Invariants: the length shown here is that of the attributes or, if larger, length_local, and all data below length_local has
- * been acknowledged by the chunkservers; length_local belongs to attr.size_epoch and is void under any later one.
+ * Invariants: the length shown here is that of the attributes or, if larger, length_local or length_pending. All data below
+ * length_local has been acknowledged by the chunkservers, and only that is published; it belongs to attr.size_epoch and is void
+ * under any later one. length_pending is where the writes end that were taken over and are not acknowledged (write_behind.h).
  *
- * Locks of a file, in the order they are taken: append, cut, publish, lease, lock. Any thread.
+ * Locks of a file, in the order they are taken: append, cut, publish, lease, pending, lock. Any thread.
  */
 #ifndef CALF_OPEN_FILES_H
 #define CALF_OPEN_FILES_H
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 #include "client/chunk_locations.h"
+#include "client/write_behind.h"
 #include "common/wire.h"
 
 struct open_files;
@@ -34,6 +36,7 @@ struct open_file {
     pthread_rwlock_t cut;   /* shared by writes; exclusive for what shortens the file */
     pthread_mutex_t publish; /* held over one publication */
     pthread_mutex_t lease;  /* a lease is being asked for or given back: the two must not pass each other */
+    struct pending_writes pending; /* has a lock of its own */
     pthread_mutex_t lock;   /* guards what follows */
 
     _Atomic uint32_t generation; /* of the session in which leases and opens below are held; read without the lock, too */
@@ -42,6 +45,7 @@ struct open_file {
 
     struct wire_attr attr; /* newest seen; ino 0: none yet */
     uint64_t length_local; /* end of the furthest acknowledged write; 0: none */
+    uint64_t length_pending; /* end of the furthest write behind; 0: none */
     int64_t mtime_local;   /* of the last write not published, ns; 0: none */
     bool dirty;            /* there is something to publish */
     bool unsynced;         /* something was published and perhaps not made durable */
@@ -67,6 +71,9 @@ struct open_file *open_files_get(struct open_files *table, uint64_t ino);
 /* The same if there is one, else NULL. */
 struct open_file *open_files_find(struct open_files *table, uint64_t ino);
 
+/* One more reference to a file that the caller has a reference to; returns it. */
+struct open_file *open_files_hold(struct open_file *file);
+
 void open_files_put(struct open_file *file);
 
 /* Takes what the master or the kernel is told of an inode and puts in what only this client knows. */
@@ -89,6 +96,13 @@ uint64_t open_file_length(struct open_file *file);
 /* Data up to `end` was acknowledged at wall time mtime_ns. size_epoch: under which it was written; void if it is not the
  * present one. end 0: content changed, not the length. */
 void open_file_wrote(struct open_file *file, uint64_t end, uint32_t size_epoch, int64_t mtime_ns);
+
+/* A write that ends at `end` was taken over at wall time mtime_ns and is not acknowledged. begins: it is not the continuation
+ * of another; the file is sure to be published after this. */
+void open_file_accepted(struct open_file *file, uint64_t end, int64_t mtime_ns, bool begins);
+
+/* Where the writes end that are still not acknowledged; 0: there are none. */
+void open_file_set_pending_length(struct open_file *file, uint64_t end);
 
 /* Notes an error for every handle. */
 void open_file_fail(struct open_file *file, int error);

@@ -104,12 +104,15 @@ static int publish_once(struct fs *fs, struct open_file *file, unsigned bits, st
 int publisher_publish(struct fs *fs, struct open_file *file, unsigned bits)
 {
     struct publication p;
+    /* A length may be told when the data below it is there. */
+    int rc = write_behind_settle(fs, file, 0, UINT64_MAX);
+    if (rc < 0)
+        return rc;
     /* One after the other: who finds nothing to publish may rely on its having arrived. */
     SCOPE_UNLOCK(&file->publish);
     if (!(bits & PUBLISHER_LEASES))
         return publish_once(fs, file, bits, &p);
     SCOPE_UNLOCK(&file->lease);
-    int rc;
     do {
         rc = publish_once(fs, file, bits, &p);
     } while (rc == 0 && p.more_leases);

@@ -32,7 +32,7 @@ void retry_stop_all(void)
     atomic_store(&stopped, true);
 }
 
-static bool let_go(void)
+bool retry_is_let_go(void)
 {
     return atomic_load(&stopped) || (thread_interrupted && thread_interrupted(thread_argument));
 }
@@ -40,7 +40,7 @@ static bool let_go(void)
 int retry_wait(struct retry *retry)
 {
     for (int64_t left = retry->pause_ns; left > 0; left -= STEP_NS) {
-        if (let_go())
+        if (retry_is_let_go())
             return -EINTR;
         if (clock_mono_ns() >= retry->deadline_ns)
             return -EIO;
@@ -48,5 +48,5 @@ int retry_wait(struct retry *retry)
     }
     if (retry->pause_ns < LONGEST_PAUSE_NS)
         retry->pause_ns *= 2;
-    return let_go() ? -EINTR : 0;
+    return retry_is_let_go() ? -EINTR : 0;
 }

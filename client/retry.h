@@ -22,6 +22,9 @@ void retry_start(struct retry *retry, int64_t limit_ns);
  * -EINTR: interrupted, or the program ends. */
 int retry_wait(struct retry *retry) __attribute__((warn_unused_result));
 
+/* True if a wait of this thread would end with -EINTR. Does not block. */
+bool retry_is_let_go(void);
+
 /* What this thread asks between two tries, to learn whether its request was interrupted; NULL: never is. */
 void retry_set_interrupted(bool (*interrupted)(void *argument), void *argument);
 

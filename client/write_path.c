@@ -201,7 +201,7 @@ static int write_piece(struct fs *fs, struct open_file *file, struct piece *piec
 
 /* ---- ranges of the file ---- */
 
-static bool fits(const struct fs *fs, uint64_t offset, uint64_t bytes)
+bool write_path_fits(const struct fs *fs, uint64_t offset, uint64_t bytes)
 {
     uint64_t limit = (uint64_t)UINT32_MAX * fs->chunk_bytes;
     if (limit > INT64_MAX)
@@ -209,34 +209,43 @@ static bool fits(const struct fs *fs, uint64_t offset, uint64_t bytes)
     return offset <= limit && bytes <= limit - offset;
 }
 
+int write_path_send(struct fs *fs, struct open_file *file, uint64_t offset, const void *data, uint32_t bytes,
+                    uint32_t *size_epoch)
+{
+    struct piece piece;
+    piece.index = (uint32_t)(offset / fs->chunk_bytes);
+    piece.offset = (uint32_t)(offset % fs->chunk_bytes);
+    piece.bytes = bytes;
+    piece.data = data;
+    CHECK(bytes <= WIRE_IO_LIMIT && bytes <= fs->chunk_bytes - piece.offset);
+    piece.sum_count = checksum_pieces(piece.offset, bytes, WIRE_BLOCK_BYTES);
+    checksum_range(data, piece.offset, bytes, WIRE_BLOCK_BYTES, piece.sums);
+    int rc = write_piece(fs, file, &piece);
+    *size_epoch = piece.size_epoch;
+    return rc;
+}
+
 /* The caller holds the cut lock. */
 static int64_t write_range(struct fs *fs, struct open_file *file, uint64_t offset, const uint8_t *data, size_t bytes)
 {
-    struct piece piece;
     size_t done = 0;
     while (done < bytes) {
-        uint64_t at = offset + done;
-        piece.index = (uint32_t)(at / fs->chunk_bytes);
-        piece.offset = (uint32_t)(at % fs->chunk_bytes);
-        piece.data = data + done;
-        uint64_t room = fs->chunk_bytes - piece.offset;
+        uint64_t at = offset + done, room = fs->chunk_bytes - at % fs->chunk_bytes;
         if (room > WIRE_IO_LIMIT)
             room = WIRE_IO_LIMIT;
-        piece.bytes = (uint32_t)(bytes - done < room ? bytes - done : room);
-        piece.sum_count = checksum_pieces(piece.offset, piece.bytes, WIRE_BLOCK_BYTES);
-        checksum_range(piece.data, piece.offset, piece.bytes, WIRE_BLOCK_BYTES, piece.sums);
-        int rc = write_piece(fs, file, &piece);
+        uint32_t n = (uint32_t)(bytes - done < room ? bytes - done : room), size_epoch;
+        int rc = write_path_send(fs, file, at, data + done, n, &size_epoch);
         if (rc < 0)
             return done ? (int64_t)done : rc;
-        done += piece.bytes;
-        open_file_wrote(file, at + piece.bytes, piece.size_epoch, clock_wall_ns());
+        done += n;
+        open_file_wrote(file, at + n, size_epoch, clock_wall_ns());
     }
     return (int64_t)done;
 }
 
 int64_t write_path_write(struct fs *fs, struct open_file *file, uint64_t offset, const void *data, size_t bytes)
 {
-    if (!fits(fs, offset, bytes))
+    if (!write_path_fits(fs, offset, bytes))
         return -EFBIG;
     (void)pthread_rwlock_rdlock(&file->cut);
     int64_t done = write_range(fs, file, offset, data, bytes);
