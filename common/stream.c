@@ -21,6 +21,8 @@ void stream_close(struct stream *stream)
 {
     if (stream->fd >= 0)
         (void)close(stream->fd);
+    if (stream->takes_fd && stream->taken_fd >= 0)
+        (void)close(stream->taken_fd);
     free(stream->buffer);
     *stream = (struct stream){.fd = -1};
 }
@@ -87,7 +89,9 @@ static void make_room(struct stream *stream, size_t total)
 static int fill(struct stream *stream, int flags)
 {
     for (;;) {
-        ssize_t n = recv(stream->fd, stream->buffer + stream->end, stream->room - stream->end, flags);
+        uint8_t *into = stream->buffer + stream->end;
+        size_t room = stream->room - stream->end;
+        ssize_t n = stream->takes_fd ? stream_fd_receive(stream, into, room, flags) : recv(stream->fd, into, room, flags);
         if (n > 0) {
             stream->end += (size_t)n;
             return 0;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include "common/units.h"
@@ -23,6 +24,8 @@ struct stream {
     int fd; /* -1: closed */
     uint8_t *buffer;
     size_t room, start, end; /* received and not yet taken: buffer[start, end) */
+    bool takes_fd;           /* descriptors that come with a frame are kept, the last of them: */
+    int taken_fd;            /* -1: none */
 };
 
 /* A listening socket. Host "" or "0.0.0.0": any address; an absolute path as host: a Unix socket, made anew. *bound, if not
@@ -65,6 +68,21 @@ static inline bool stream_has_buffered(const struct stream *stream)
 {
     return stream->end > stream->start;
 }
+
+/* ---- descriptors, over Unix sockets (stream_fd.c) ---- */
+
+/* From now on a descriptor that comes with a frame's header or body is kept; without this the kernel closes it. */
+void stream_expect_fd(struct stream *stream);
+
+/* What came with the frame received last: the caller's; -1: none. */
+int stream_take_fd(struct stream *stream);
+
+/* stream_send of a frame without payload, with a copy of fd. */
+int stream_send_fd(struct stream *stream, const struct wire_header *header, const void *body, int fd)
+    __attribute__((warn_unused_result));
+
+/* recv(2) that keeps a descriptor; for stream.c. */
+ssize_t stream_fd_receive(struct stream *stream, void *into, size_t room, int flags);
 
 /* ---- non-blocking (frames without payload) ---- */
 
