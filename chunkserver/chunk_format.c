@@ -48,12 +48,14 @@ void chunk_format_init(struct chunk_page *page, chunk_id id, const struct store_
     page->checksum = upper_checksum(page);
     page->version = chunk_format_seal(id, CHUNK_SEAL_VERSION, version);
     page->table_pages = chunk_format_seal(id, CHUNK_SEAL_TABLE, table_pages);
+    page->lives = chunk_format_seal(id, CHUNK_SEAL_LIVES, 0);
 }
 
 static bool good_words(const struct chunk_page *page, const struct store_geometry *geometry)
 {
     uint32_t value, pages = chunk_format_table_bytes(geometry) / CHUNK_FORMAT_PAGE;
     return chunk_format_unseal(page->id, CHUNK_SEAL_VERSION, page->version, &value) == 0 &&
+           chunk_format_unseal(page->id, CHUNK_SEAL_LIVES, page->lives, &value) == 0 &&
            chunk_format_unseal(page->id, CHUNK_SEAL_TABLE, page->table_pages, &value) == 0 &&
            (uint64_t)value >> pages == 0;
 }
@@ -73,7 +75,7 @@ int chunk_format_check(const struct chunk_page *page, chunk_id id, const struct 
         *reason = "its geometry is not the store's";
     else if (page->id != id)
         *reason = "it is another chunk than its name says";
-    else if (page->spare != 0 || memcmp(page->zeros, zeros, sizeof zeros) != 0 || !good_words(page, geometry))
+    else if (memcmp(page->zeros, zeros, sizeof zeros) != 0 || !good_words(page, geometry))
         *reason = "a word of its header is damaged";
     return *reason ? -EUCLEAN : 0;
 }

@@ -16,7 +16,7 @@
 #include "chunkserver/store.h"
 
 enum {
-    CHUNK_FORMAT_NUMBER = 1,
+    CHUNK_FORMAT_NUMBER = 2,
     CHUNK_FORMAT_PAGE = 4096,
     CHUNK_FORMAT_PAGE_ENTRIES = CHUNK_FORMAT_PAGE / 8, /* table entries in a page */
     CHUNK_FORMAT_TABLE_PAGES_LIMIT = 32,
@@ -34,14 +34,14 @@ struct chunk_page {
     /* Sealed words. */
     uint64_t version;     /* 0: no chunk (deleted, or not complete yet) */
     uint64_t table_pages; /* bit n: page n of the table is allocated; the others hold no entry */
-    uint64_t spare;
+    uint64_t lives;       /* rises when the file gets a new chunk and before it is cut: readers that share it notice */
     uint8_t zeros[CHUNK_FORMAT_PAGE - CHUNK_FORMAT_HEADER_BYTES];
 };
 
 _Static_assert(sizeof(struct chunk_page) == CHUNK_FORMAT_PAGE, "the header is one page");
 
 /* Which word a seal is for: a word copied to another place does not pass. */
-enum chunk_seal { CHUNK_SEAL_VERSION = 1, CHUNK_SEAL_TABLE = 2, CHUNK_SEAL_INTENT = 3 /* not in the header */ };
+enum chunk_seal { CHUNK_SEAL_VERSION = 1, CHUNK_SEAL_TABLE = 2, CHUNK_SEAL_INTENT = 3 /* not in the header */, CHUNK_SEAL_LIVES = 4 };
 
 uint64_t chunk_format_seal(chunk_id id, unsigned which, uint32_t value);
 

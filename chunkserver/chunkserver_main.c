@@ -15,16 +15,19 @@
 #include "chunkserver/master_link.h"
 #include "chunkserver/scrub.h"
 #include "chunkserver/serve_counters.h"
+#include "chunkserver/shm_listen.h"
 #include "chunkserver/store_files.h"
 #include "common/log.h"
 #include "common/options.h"
+#include "common/shared_memory.h"
 #include "common/stream.h"
 #include "common/units.h"
 
 enum { EXIT_FAILED = 1, EXIT_WRONG = 2, SIZE_MIN = 1 << 20 };
 
 struct chunkserver_options {
-    const char *store;
+    const char *store, *shm;
+    char shm_full[SHARED_MEMORY_DIRECTORY_LIMIT + 1];
     uint64_t size_bytes;
     struct address master, listen, advertise;
     bool advertise_given, prefault;
@@ -61,6 +64,8 @@ static int parse(int argc, char **argv, struct chunkserver_options *o)
          .help = "where clients and other servers reach it, if not where it listens; port 0: the same"},
         {.name = "store-kind", .kind = OPTION_CHOICE, .argument = "ram|disk", .target = &o->kind,
          .help = "what DIR lies on (ram); disk: O_DIRECT, and nothing is acknowledged before the device has it"},
+        {.name = "shm", .kind = OPTION_TEXT, .argument = "DIR", .target = &o->shm,
+         .help = "share memory with clients that name the same directory (calf-mount --shm); others use TCP"},
         {.name = "prefault", .kind = OPTION_FLAG, .target = &o->prefault,
          .help = "touch all memory of the store before serving"},
         {.name = "scrub", .kind = OPTION_SIZE, .argument = "BYTES", .target = &o->scrub, .max = UINT64_C(1) << 40,
@@ -79,7 +84,10 @@ static int parse(int argc, char **argv, struct chunkserver_options *o)
         .rows = rows,
     };
     char **positional;
-    return options_parse(&options, argc, argv, &positional);
+    int rc = options_parse(&options, argc, argv, &positional);
+    if (rc == OPTIONS_GO_ON && o->shm && !shared_memory_directory("calf-chunkserver", o->shm, o->shm_full))
+        return OPTIONS_WRONG;
+    return rc;
 }
 
 static void raise_descriptor_limit(void)
@@ -94,6 +102,21 @@ static void raise_descriptor_limit(void)
 static bool listens_anywhere(const struct address *address)
 {
     return address->host[0] == '\0' || strcmp(address->host, "0.0.0.0") == 0 || strcmp(address->host, "::") == 0;
+}
+
+/* The socket for shared memory is named by the id that the master gave. */
+struct sharing {
+    const char *directory;
+    struct data_service *service;
+    bool started;
+};
+
+static void registered(void *context, uint32_t server_id)
+{
+    struct sharing *sharing = context;
+    if (!sharing->directory || sharing->started)
+        return;
+    sharing->started = shm_listen_start(sharing->directory, server_id, sharing->service) == 0;
 }
 
 /* What clients are told. Host empty: the link finds out. */
@@ -124,12 +147,15 @@ static int serve(const struct chunkserver_options *o, const sigset_t *signals, i
 {
     char text[ADDRESS_TEXT];
     struct data_service *service = data_service_create(listen_fd, store, &counters);
+    struct sharing sharing = {.directory = o->shm ? o->shm_full : NULL, .service = service};
     struct master_link_options link_options = {.master = o->master,
                                                .advertise = advertised(o, bound),
                                                .store = store,
                                                .counters = &counters,
                                                .damage = &damage,
                                                .prefault = o->prefault,
+                                               .registered = registered,
+                                               .context = &sharing,
                                                .refused = refused};
     struct scrub *scrub = o->scrub ? scrub_create(store, &counters, o->scrub) : NULL;
     struct master_link *link;

@@ -22,6 +22,13 @@ struct data_connection {
     struct stream stream;
     bool greeted;
     bool from_server; /* the other end is a chunkserver */
+    bool local;       /* over a Unix socket */
+    _Atomic uint64_t *gauge; /* counts this connection while it is open; NULL: none */
+
+    /* What a local client shares (shm_requests.c). */
+    const uint8_t *shared_writes;
+    uint32_t shared_bytes, shared_reads_bytes;
+    struct serve_reads shared_reads;
 
     struct store *store;
     struct serve_counters *counters;

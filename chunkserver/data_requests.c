@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "chunkserver/data_connection.h"
+#include "chunkserver/shm_requests.h"
 #include "common/check.h"
 #include "common/checksum.h"
 #include "common/log.h"
@@ -54,6 +55,10 @@ static int serve_hello(struct data_connection *c, const struct wire_header *head
     CHECK(!out.failed);
     c->greeted = true;
     c->from_server = m->role == WIRE_ROLE_CHUNKSERVER;
+    if (!c->from_server) {
+        c->gauge = c->local ? &c->counters->shm_clients : &c->counters->tcp_clients;
+        (*c->gauge)++;
+    }
     return reply(c, header, WIRE_OK, out.used, NULL);
 }
 
@@ -104,6 +109,7 @@ static int serve_chunk_map(struct data_connection *c, const struct wire_header *
 
 /* ---- writing ---- */
 
+/* The same for shared_write, whose replies are the same. */
 static int reply_write(struct data_connection *c, const struct wire_header *header, uint16_t status,
                        uint32_t failed_server)
 {
@@ -115,17 +121,17 @@ static int reply_write(struct data_connection *c, const struct wire_header *head
 }
 
 /* What a correct peer never sends. */
-static bool malformed(const struct wire_header *header, const struct wire_chunk_write *m, uint32_t block_bytes)
+static bool malformed(uint32_t payload_bytes, const struct wire_chunk_write *m, uint32_t block_bytes)
 {
     if (m->flags & WIRE_WRITE_ZERO)
-        return header->payload_bytes || m->checksums.length;
-    return header->payload_bytes != m->length || m->length > WIRE_IO_LIMIT ||
+        return payload_bytes || m->checksums.length;
+    return payload_bytes != m->length || m->length > WIRE_IO_LIMIT ||
            m->checksums.length != 8 * checksum_pieces(m->offset, m->length, block_bytes);
 }
 
 /* Stores the write here, and on the rest of its chain at the same time. */
-static uint16_t store_and_forward(struct data_connection *c, const struct wire_header *header,
-                                  const struct wire_chunk_write *m, uint32_t *failed_server)
+static uint16_t store_and_forward(struct data_connection *c, uint32_t payload_bytes, const struct wire_chunk_write *m,
+                                  uint32_t *failed_server)
 {
     struct store_write write = {.id = m->chunk_id,
                                 .version = m->version,
@@ -141,7 +147,7 @@ static uint16_t store_and_forward(struct data_connection *c, const struct wire_h
     struct chain_call call;
     if (!c->from_server)
         write_order_enter(c->order, &entry, m->chunk_id, m->offset, m->length);
-    chain_start(c->chain, &call, m, c->data, header->payload_bytes, c->body, sizeof c->body);
+    chain_start(c->chain, &call, m, c->data, payload_bytes, c->body, sizeof c->body);
     int rc = c->store->ops->write(c->store, &write);
     uint16_t status = chain_finish(&call, failed_server);
     if (!c->from_server)
@@ -153,26 +159,21 @@ static uint16_t store_and_forward(struct data_connection *c, const struct wire_h
     return status;
 }
 
-static int serve_chunk_write(struct data_connection *c, const struct wire_header *header,
-                             const struct wire_chunk_write *m)
+/* A write whose data, if it has any, is in the connection's buffer. */
+static int serve_write(struct data_connection *c, const struct wire_header *header, const struct wire_chunk_write *m)
 {
     const struct store_geometry *geometry = &c->store->identity.geometry;
-    uint32_t failed_server = 0;
-    if (malformed(header, m, geometry->block_bytes))
-        return -EBADMSG;
-    int rc = stream_recv_payload(&c->stream, c->data, header->payload_bytes);
-    if (rc < 0)
-        return rc;
+    uint32_t failed_server = 0, payload_bytes = m->flags & WIRE_WRITE_ZERO ? 0 : m->length;
     if (m->version == 0 || m->length == 0 || m->offset >= geometry->chunk_bytes ||
         m->length > geometry->chunk_bytes - m->offset)
         return reply_write(c, header, WIRE_INVALID, 0);
-    if (header->payload_bytes &&
+    if (payload_bytes &&
         checksum_verify_range(c->data, m->offset, m->length, geometry->block_bytes, m->checksums.data) >= 0) {
         serve_count(c->counters, damaged_blocks, 1);
         log_warning("a write to chunk %016" PRIx64 " came with data that does not match its checksums", m->chunk_id);
         return reply_write(c, header, WIRE_DAMAGED, 0);
     }
-    uint16_t status = store_and_forward(c, header, m, &failed_server);
+    uint16_t status = store_and_forward(c, payload_bytes, m, &failed_server);
     if (status == WIRE_OK) {
         serve_count(c->counters, write_requests, 1);
         serve_count(c->counters, write_bytes, m->length);
@@ -181,6 +182,32 @@ static int serve_chunk_write(struct data_connection *c, const struct wire_header
                   wire_status_text(status), failed_server);
     }
     return reply_write(c, header, status, status == WIRE_OK ? 0 : failed_server);
+}
+
+static int serve_chunk_write(struct data_connection *c, const struct wire_header *header,
+                             const struct wire_chunk_write *m)
+{
+    if (malformed(header->payload_bytes, m, c->store->identity.geometry.block_bytes))
+        return -EBADMSG;
+    int rc = stream_recv_payload(&c->stream, c->data, header->payload_bytes);
+    return rc < 0 ? rc : serve_write(c, header, m);
+}
+
+static int serve_shared_write(struct data_connection *c, const struct wire_header *header,
+                              const struct wire_shared_write *m)
+{
+    struct wire_chunk_write write = {.chunk_id = m->chunk_id,
+                                     .version = m->version,
+                                     .flags = m->flags,
+                                     .offset = m->offset,
+                                     .length = m->length,
+                                     .checksums = m->checksums,
+                                     .chain = m->chain,
+                                     .ticket = m->ticket};
+    if (m->flags & WIRE_WRITE_ZERO || malformed(m->length, &write, c->store->identity.geometry.block_bytes))
+        return -EBADMSG;
+    int rc = shm_requests_take_data(c, m);
+    return rc < 0 ? rc : serve_write(c, header, &write);
 }
 
 static int serve_server_counters(struct data_connection *c, const struct wire_header *header,
@@ -195,6 +222,9 @@ static int serve_server_counters(struct data_connection *c, const struct wire_he
 }
 
 /* ---- dispatch ---- */
+
+#define serve_chunk_share shm_requests_chunk_share
+#define serve_memory_share shm_requests_memory_share
 
 int data_requests_handle(struct data_connection *connection, const struct wire_header *header, const void *body)
 {

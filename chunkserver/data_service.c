@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "chunkserver/data_connection.h"
+#include "chunkserver/shm_requests.h"
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -19,16 +20,23 @@ enum {
     PAGE_BYTES = 4096,
 };
 
+struct listener {
+    struct data_service *service;
+    int fd;
+    bool local; /* a Unix socket */
+    bool started;
+    pthread_t acceptor;
+};
+
 struct data_service {
-    int listen_fd;
     struct store *store;
     struct serve_counters *counters;
     struct chain *chain;
     struct write_order order;
-    pthread_t acceptor;
     pthread_attr_t thread_attr;
 
     pthread_mutex_t lock;
+    struct listener listeners[2];
     pthread_cond_t fewer;
     struct data_connection *connections;
     unsigned count;
@@ -49,6 +57,9 @@ static void end_connection(struct data_connection *c)
         c->next->previous = c->previous;
     /* Under the lock: who stops the service must not shut down a descriptor that is another one by then. */
     stream_close(&c->stream);
+    shm_requests_end(c);
+    if (c->gauge)
+        (*c->gauge)--;
     free(c->data);
     free(c);
     s->count--;
@@ -82,7 +93,7 @@ static void *serve_connection(void *argument)
 
 /* ---- accepting ---- */
 
-static void start_connection(struct data_service *s, struct stream *stream)
+static void start_connection(struct data_service *s, struct stream *stream, bool local)
 {
     struct data_connection *c = check_alloc(calloc(1, sizeof *c));
     int one = 1;
@@ -90,6 +101,9 @@ static void start_connection(struct data_service *s, struct stream *stream)
     (void)setsockopt(stream->fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
     c->owner = s;
     c->stream = *stream;
+    c->local = local;
+    if (local)
+        stream_expect_fd(&c->stream);
     c->store = s->store;
     c->counters = s->counters;
     c->chain = s->chain;
@@ -129,10 +143,11 @@ static bool is_stopping(struct data_service *s)
 
 static void *accept_connections(void *argument)
 {
-    struct data_service *s = (struct data_service *)argument;
+    struct listener *l = (struct listener *)argument;
+    struct data_service *s = l->service;
     for (;;) {
         struct stream stream;
-        int rc = stream_accept(s->listen_fd, &stream);
+        int rc = stream_accept(l->fd, &stream);
         if (is_stopping(s)) {
             if (rc == 0)
                 stream_close(&stream);
@@ -145,17 +160,30 @@ static void *accept_connections(void *argument)
             log_error("refused a connection: there are %d already", CONNECTIONS_LIMIT);
             stream_close(&stream);
         } else {
-            start_connection(s, &stream);
+            start_connection(s, &stream, l->local);
         }
     }
 }
 
 /* ---- the service ---- */
 
+/* The service's lock is held, or nobody else knows the service yet. */
+static void start_listener(struct data_service *s, struct listener *l, int fd, bool local)
+{
+    CHECK(!l->started);
+    *l = (struct listener){.service = s, .fd = fd, .local = local, .started = true};
+    CHECK(pthread_create(&l->acceptor, NULL, accept_connections, l) == 0);
+}
+
+void data_service_serve_local(struct data_service *service, int listen_fd)
+{
+    SCOPE_UNLOCK(&service->lock);
+    start_listener(service, &service->listeners[1], listen_fd, true);
+}
+
 struct data_service *data_service_create(int listen_fd, struct store *store, struct serve_counters *counters)
 {
     struct data_service *s = check_alloc(calloc(1, sizeof *s));
-    s->listen_fd = listen_fd;
     s->store = store;
     s->counters = counters;
     s->chain = chain_create(store);
@@ -165,7 +193,7 @@ struct data_service *data_service_create(int listen_fd, struct store *store, str
     CHECK(pthread_attr_init(&s->thread_attr) == 0);
     CHECK(pthread_attr_setstacksize(&s->thread_attr, STACK_BYTES) == 0);
     CHECK(pthread_attr_setdetachstate(&s->thread_attr, PTHREAD_CREATE_DETACHED) == 0);
-    CHECK(pthread_create(&s->acceptor, NULL, accept_connections, s) == 0);
+    start_listener(s, &s->listeners[0], listen_fd, false);
     return s;
 }
 
@@ -178,14 +206,17 @@ void data_service_destroy(struct data_service *service)
         for (struct data_connection *c = s->connections; c; c = c->next)
             (void)shutdown(c->stream.fd, SHUT_RDWR);
     }
-    (void)shutdown(s->listen_fd, SHUT_RDWR);
-    (void)pthread_join(s->acceptor, NULL);
+    for (unsigned i = 0; i < 2 && s->listeners[i].started; i++) {
+        (void)shutdown(s->listeners[i].fd, SHUT_RDWR);
+        (void)pthread_join(s->listeners[i].acceptor, NULL);
+    }
     {
         SCOPE_UNLOCK(&s->lock);
         while (s->count)
             (void)pthread_cond_wait(&s->fewer, &s->lock);
     }
-    (void)close(s->listen_fd);
+    for (unsigned i = 0; i < 2 && s->listeners[i].started; i++)
+        (void)close(s->listeners[i].fd);
     chain_destroy(s->chain);
     write_order_fini(&s->order);
     (void)pthread_mutex_destroy(&s->lock);

@@ -15,6 +15,9 @@ struct data_service;
  * data_service_destroy. */
 struct data_service *data_service_create(int listen_fd, struct store *store, struct serve_counters *counters);
 
+/* Serves on one more socket, a Unix one, which it takes over: clients that come this way may share memory. Once at most. */
+void data_service_serve_local(struct data_service *service, int listen_fd);
+
 /* Closes all connections, in the middle of requests if need be, and waits for their threads. */
 void data_service_destroy(struct data_service *service);
 

@@ -200,6 +200,8 @@ static int try_to_register(struct master_link *link)
     if (rc < 0 || link->stop)
         return rc;
     link->trouble_ns = 0;
+    if (link->options.registered)
+        link->options.registered(link->options.context, link->server_id);
     log_info("registered at the master at %s as server %" PRIu32 ", reached at %s, with %" PRId64 " chunks",
              units_format_address(&link->options.master, text[0]), link->server_id,
              units_format_address(&own, text[1]), count);

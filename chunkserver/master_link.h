@@ -20,6 +20,8 @@ struct master_link_options {
     struct serve_counters *counters;
     struct damage_list *damage;
     bool prefault;
+    void (*registered)(void *context, uint32_t server_id); /* from the link's thread, at every registration; NULL: nobody wants to know */
+    void *context;
     void (*refused)(void); /* called once, from the link's thread, when the master does not want this store; the reason has been logged */
 };
 

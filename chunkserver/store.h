@@ -60,6 +60,15 @@ struct store_report {
     bool damaged;
 };
 
+/* A chunk's file, for a reader on this machine that checks for itself what it reads. Of three u64 at guard_at, the first and the third
+ * are as here for as long as it is this chunk in this version; a u64 for each block at table_at is its checksum, or below
+ * CHECKSUM_FIRST for one that is zeros; the blocks are at data_at. */
+struct store_share {
+    int fd; /* for reading only; the caller's */
+    uint32_t guard_at, table_at, data_at;
+    uint64_t guard_first, guard_third;
+};
+
 struct store;
 struct store_copy; /* a chunk that is being copied from another server: nobody sees it yet */
 
@@ -71,6 +80,9 @@ struct store_ops {
 
     /* Fills data and one checksum for each block. */
     int (*read)(struct store *store, const struct store_read *read, void *data, uint64_t *sums);
+
+    /* May be NULL: the store has nothing to share. */
+    int (*share)(struct store *store, chunk_id id, uint32_t version, struct store_share *share);
 
     /* All or nothing towards readers of each block; towards the whole range only if it succeeds. */
     int (*write)(struct store *store, const struct store_write *write);

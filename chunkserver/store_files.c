@@ -102,6 +102,7 @@ static const struct store_ops files_ops = {
     .destroy = files_destroy,
     .adopt = files_adopt,
     .read = store_files_read,
+    .share = store_files_share,
     .write = store_files_write,
     .check_header = store_files_check_header,
     .map = store_files_read_map,

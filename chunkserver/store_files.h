@@ -23,6 +23,11 @@
  * On a disk (`durable`) blocks go past the page cache (store_aio.h), and what an operation acknowledges has reached the device:
  * the intent before the first block is touched, then data and checksums, then the answer. On a RAM disk what a kill leaves
  * is all that can be kept.
+ *
+ * Readers on this machine may have descriptors of chunk files (store_files_share.c). They take no lock: they compare checksums, and then look
+ * whether the header still says what it said. So the order of writes in a file binds: data before its checksums (store_files_write.c),
+ * checksums that are void before the version, the version before a file is used for anything else. Files are emptied before
+ * they are unlinked, so that memory comes back whoever has a descriptor.
  */
 #ifndef CALF_STORE_FILES_H
 #define CALF_STORE_FILES_H
@@ -60,6 +65,7 @@ struct files_chunk {
     int fd;           /* -1: not open */
     int data_fd;      /* for blocks: fd, or with O_DIRECT on a disk */
     uint64_t **table; /* while open: the pages of the table that are allocated, NULL for the others */
+    uint32_t lives;   /* while it is only built: for the header */
     uint64_t number;  /* of its file in DIR/free, while it is only built */
     uint8_t *damaged; /* a bit for each block already counted as damaged, or NULL; table_lock */
     _Atomic uint8_t state; /* enum files_state; changes under the lock */
@@ -239,6 +245,8 @@ bool store_files_take_free(struct files_store *f, struct files_free *file) __att
 void store_files_put_free(struct files_store *f, uint64_t number, uint32_t pages);
 uint64_t store_files_next_free(struct files_store *f); /* a name never used before */
 void store_files_free_name(uint64_t number, char name[FILES_NAME_LIMIT]);
+/* Empties and unlinks a file; 0 too if there is none. */
+int store_files_unlink(int directory, const char *name) __attribute__((warn_unused_result));
 int64_t store_files_prefault(struct store *store, const _Atomic bool *stop);
 
 /* ---- store_files_create.c: how chunk files come and go ---- */
@@ -261,6 +269,10 @@ int store_files_delete(struct store *store, chunk_id id, uint32_t version);
 int store_files_copy_begin(struct store *store, chunk_id id, uint32_t version, struct store_copy **copy);
 int store_files_copy_write(struct store *store, struct store_copy *copy, const struct store_write *write);
 int store_files_copy_end(struct store *store, struct store_copy *copy, bool commit);
+
+/* ---- store_files_share.c ---- */
+
+int store_files_share(struct store *store, chunk_id id, uint32_t version, struct store_share *share);
 
 /* ---- store_files_read.c, store_files_write.c ---- */
 

@@ -34,6 +34,7 @@ static int save_header(struct files_store *f, struct files_chunk *chunk)
 {
     struct chunk_page page;
     chunk_format_init(&page, chunk->id, &f->geometry, 0, chunk->table_pages);
+    page.lives = chunk_format_seal(chunk->id, CHUNK_SEAL_LIVES, chunk->lives);
     return store_files_pwrite(chunk->fd, &page, CHUNK_FORMAT_HEADER_BYTES, 0);
 }
 
@@ -82,6 +83,7 @@ static int reuse(struct files_store *f, struct files_chunk *chunk, const struct 
     }
     chunk->number = file->number;
     chunk->pages = file->pages;
+    chunk->lives = (uint32_t)page.lives + 1;
     if (renew(f, chunk) == 0)
         return 0;
     store_files_close(f, chunk, false);
@@ -94,6 +96,7 @@ static int make_file(struct files_store *f, struct files_chunk *chunk)
     if (!store_files_reserve(f, 1))
         return -ENOSPC;
     chunk->table_pages = 0;
+    chunk->lives = 0;
     chunk->number = store_files_next_free(f);
     store_files_free_name(chunk->number, name);
     int rc = 0, fd = openat(f->free, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -128,8 +131,8 @@ int store_files_build(struct files_store *f, chunk_id id, struct files_chunk **c
         if (rc < 0) {
             char name[FILES_NAME_LIMIT];
             store_files_free_name(file.number, name);
-            (void)unlinkat(f->free, name, 0);
-            store_files_unreserve(f, file.pages);
+            if (store_files_unlink(f->free, name) == 0)
+                store_files_unreserve(f, file.pages);
         }
     }
     if (rc < 0)
@@ -242,12 +245,23 @@ int store_files_create_absent(struct files_store *f, chunk_id id, uint32_t versi
 
 /* ---- what the master commands ---- */
 
+/* Readers that share the file must not take what is about to be cut off for zeros that somebody wrote. */
+static int warn_sharers(struct files_chunk *chunk)
+{
+    uint64_t lives;
+    int rc = store_files_pread(chunk->fd, &lives, sizeof lives, offsetof(struct chunk_page, lives));
+    lives = chunk_format_seal(chunk->id, CHUNK_SEAL_LIVES, (uint32_t)lives + 1);
+    return rc < 0 ? rc : store_files_pwrite(chunk->fd, &lives, sizeof lives, offsetof(struct chunk_page, lives));
+}
+
 /* The chunk is locked exclusively. */
 static int raise_version(struct files_store *f, struct files_chunk *chunk, uint32_t new_version, uint32_t keep_bytes)
 {
     if (keep_bytes < f->geometry.chunk_bytes) {
         SCOPE_FREE void *scratch = check_alloc(aligned_alloc(CHUNK_FORMAT_PAGE, 2 * (size_t)f->geometry.block_bytes));
-        int rc = store_files_zero(f, chunk, keep_bytes, f->geometry.chunk_bytes - keep_bytes, scratch);
+        int rc = warn_sharers(chunk);
+        if (rc == 0)
+            rc = store_files_zero(f, chunk, keep_bytes, f->geometry.chunk_bytes - keep_bytes, scratch);
         /* Who finds the new version relies on the zeros. */
         if (rc == 0)
             rc = store_files_settle(f, chunk);
@@ -308,8 +322,7 @@ static int drop_quarantined(struct files_store *f, chunk_id id)
     int rc = 0;
     (void)snprintf(name, sizeof name, "%016" PRIx64, id);
     if (chunk->state == FILES_QUARANTINED) {
-        if (unlinkat(f->quarantine, name, 0) < 0 && errno != ENOENT)
-            rc = -errno;
+        rc = store_files_unlink(f->quarantine, name);
         if (rc == 0) {
             f->pages -= chunk->pages;
             f->used -= chunk->used;

@@ -70,6 +70,15 @@ void store_files_put_free(struct files_store *f, uint64_t number, uint32_t pages
     f->free_pages += pages;
 }
 
+/* A reader may have the file open and not know yet that it is gone: its memory must come back all the same. */
+int store_files_unlink(int directory, const char *name)
+{
+    SCOPE_CLOSE int fd = openat(directory, name, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, 0) < 0)
+        log_warning("emptying a file that is no longer used: %s", strerror(errno));
+    return unlinkat(directory, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
 static uint64_t drop_free_files(struct files_store *f, uint64_t pages)
 {
     uint64_t got = 0;
@@ -77,8 +86,9 @@ static uint64_t drop_free_files(struct files_store *f, uint64_t pages)
     while (got < pages && store_files_take_free(f, &file)) {
         char name[FILES_NAME_LIMIT];
         store_files_free_name(file.number, name);
-        if (unlinkat(f->free, name, 0) < 0 && errno != ENOENT) {
-            log_error("%s/free/%s: %s", f->path, name, strerror(errno));
+        int rc = store_files_unlink(f->free, name);
+        if (rc < 0) {
+            log_error("%s/free/%s: %s", f->path, name, strerror(-rc));
             continue;
         }
         store_files_unreserve(f, file.pages);

@@ -112,12 +112,22 @@ static void add_counters(json_t *object, const struct wire_counters *value)
     WIRE_FIELDS_counters(JSON_FIELD)
 }
 
+/* How clients reach it: what connections it has from them. */
+static const char *transport_of(const struct wire_server_state *state)
+{
+    const struct wire_counters *n = &state->counters;
+    if (!state->connected || n->tcp_clients + n->shm_clients == 0)
+        return "-";
+    return n->tcp_clients == 0 ? "shm" : n->shm_clients == 0 ? "tcp" : "shm and tcp";
+}
+
 static json_t *server_json(const struct wire_server_state *value)
 {
     json_t *object = json_object();
     WIRE_FIELDS_server_state(JSON_FIELD)
     (void)json_object_del(object, "connected");
     (void)json_object_set_new(object, "online", json_boolean(value->connected));
+    (void)json_object_set_new(object, "transport", json_string(transport_of(value)));
     return object;
 }
 
@@ -229,20 +239,21 @@ static void add_server_row(struct admin_table *table, const struct wire_server_s
     admin_table_cell(table, "%s", units_format_bytes(state->counters.read_bytes, text));
     admin_table_cell(table, "%s", units_format_bytes(state->counters.write_bytes, text));
     admin_table_cell(table, "%" PRIu64, state->counters.damaged_blocks);
+    admin_table_cell(table, "%s", transport_of(state));
     admin_table_cell(table, "%s", format_duration(state->since_poll_ms, text));
 }
 
 static void print_servers_text(const struct admin *admin, struct wire_list servers)
 {
     static const char *const titles[] = {"id",     "address", "state",   "used",           "size",     "full",
-                                         "chunks", "read",    "written", "damaged blocks", "heard from"};
+                                         "chunks", "read",    "written", "damaged blocks", "clients use", "heard from"};
     struct admin_table table;
     struct wire_server_state state;
     if (servers.count == 0) {
         fputs("no chunkserver has registered yet\n", admin->out);
         return;
     }
-    admin_table_init(&table, "rllrrrrrrrr");
+    admin_table_init(&table, "rllrrrrrrrlr");
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         admin_table_cell(&table, "%s", titles[i]);
     while (wire_next_server_state(&servers, &state))

@@ -5,8 +5,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "client/log_gate.h"
+#include "client/shm_link.h"
 #include "common/check.h"
 #include "common/checksum.h"
 #include "common/log.h"
@@ -25,6 +27,9 @@ enum {
 struct connection {
     struct stream stream;
     uint32_t sequence;
+    bool local;           /* to the server's Unix socket */
+    bool memory_refused;  /* or there is none to give */
+    uint8_t *memory;      /* shared with the server, for the data of writes; NULL: none yet */
     bool used_before; /* lay idle: that it is broken says nothing about the server */
     struct connection *next;
 };
@@ -35,6 +40,7 @@ struct chunk_server {
     struct address address;
     struct chunk_server *next; /* immutable once in the list */
     struct log_gate gate;
+    struct shm_link *link; /* NULL: shared memory is not asked for */
     pthread_mutex_t lock; /* guards what follows */
     struct connection *idle;
     unsigned idle_count;
@@ -42,6 +48,7 @@ struct chunk_server {
 
 struct chunk_connections {
     uint64_t cluster;
+    char *shm_directory; /* NULL: none */
     pthread_mutex_t lock; /* guards what follows */
     struct chunk_server *servers;
     unsigned server_count;
@@ -49,10 +56,11 @@ struct chunk_connections {
 
 /* ---- the set ---- */
 
-struct chunk_connections *chunk_connections_create(uint64_t cluster)
+struct chunk_connections *chunk_connections_create(uint64_t cluster, const char *shm_directory)
 {
     struct chunk_connections *set = check_alloc(calloc(1, sizeof *set));
     set->cluster = cluster;
+    set->shm_directory = shm_directory ? check_alloc(strdup(shm_directory)) : NULL;
     (void)pthread_mutex_init(&set->lock, NULL);
     return set;
 }
@@ -60,6 +68,8 @@ struct chunk_connections *chunk_connections_create(uint64_t cluster)
 static void close_connection(struct connection *connection)
 {
     stream_close(&connection->stream);
+    if (connection->memory)
+        (void)munmap(connection->memory, WIRE_IO_LIMIT);
     free(connection);
 }
 
@@ -82,10 +92,12 @@ void chunk_connections_destroy(struct chunk_connections *set)
         struct chunk_server *server = set->servers;
         set->servers = server->next;
         close_idle(server);
+        shm_link_destroy(server->link);
         (void)pthread_mutex_destroy(&server->lock);
         free(server);
     }
     (void)pthread_mutex_destroy(&set->lock);
+    free(set->shm_directory);
     free(set);
 }
 
@@ -110,6 +122,8 @@ struct chunk_server *chunk_connections_server(struct chunk_connections *set, con
     server->address.port = place->port;
     CHECK(wire_copy_text(place->host, server->address.host, sizeof server->address.host));
     (void)pthread_mutex_init(&server->lock, NULL);
+    if (set->shm_directory)
+        server->link = shm_link_create(set->shm_directory, server->id);
     server->next = set->servers;
     set->servers = server;
     set->server_count++;
@@ -149,14 +163,18 @@ static int say_hello(const struct chunk_server *server, struct connection *conne
     return rc;
 }
 
-static int make_connection(struct chunk_server *server, struct connection **made)
+static int make_connection(struct chunk_server *server, bool local, struct connection **made)
 {
     struct connection *connection = check_alloc(calloc(1, sizeof *connection));
-    int rc = stream_connect(&server->address, CONNECT_TIMEOUT_MS, &connection->stream);
+    const struct address *address = local ? shm_link_address(server->link) : &server->address;
+    int rc = stream_connect(address, CONNECT_TIMEOUT_MS, &connection->stream);
     if (rc < 0) {
         free(connection);
         return rc;
     }
+    connection->local = local;
+    if (local)
+        stream_expect_fd(&connection->stream);
     rc = say_hello(server, connection);
     if (rc == 0)
         rc = stream_set_timeout(&connection->stream, REQUEST_TIMEOUT_MS);
@@ -168,8 +186,30 @@ static int make_connection(struct chunk_server *server, struct connection **made
     return 0;
 }
 
+/* Shared memory is tried now and then; from when it works, connections that go another way are not used any more. */
+static bool goes_by_memory(struct chunk_server *server)
+{
+    struct connection *connection;
+    if (!server->link || !shm_link_may_try(server->link))
+        return server->link && shm_link_is_up(server->link);
+    int rc = make_connection(server, true, &connection);
+    if (rc == 0) {
+        rc = shm_link_raise(server->link, &connection->stream, ++connection->sequence);
+        if (rc == 0)
+            free(connection); /* the link has the stream */
+        else
+            close_connection(connection);
+    }
+    if (rc < 0)
+        shm_link_failed(server->link, rc);
+    else
+        close_idle(server);
+    return rc == 0;
+}
+
 static int take_connection(struct chunk_server *server, struct connection **taken)
 {
+    bool local = goes_by_memory(server);
     {
         SCOPE_UNLOCK(&server->lock);
         *taken = server->idle;
@@ -179,7 +219,9 @@ static int take_connection(struct chunk_server *server, struct connection **take
             return 0;
         }
     }
-    int rc = make_connection(server, taken);
+    int rc = local ? make_connection(server, true, taken) : -ENOTCONN;
+    if (rc < 0)
+        rc = make_connection(server, false, taken);
     if (rc < 0)
         log_trouble(server, "cannot connect", rc);
     return rc;
@@ -207,6 +249,7 @@ struct exchange {
     int (*run)(struct connection *connection, struct exchange *exchange);
     const void *request;
     const void *data; /* chunk_write */
+    struct shm_link *link; /* chunk_share */
     void *into;       /* chunk_read */
     int result;       /* 0 or the negative errno that the server answered */
     uint32_t failed;  /* chunk_write */
@@ -278,10 +321,58 @@ static int run_read(struct connection *connection, struct exchange *exchange)
     return 0;
 }
 
+static int run_share(struct connection *connection, struct exchange *exchange)
+{
+    if (connection->local)
+        return shm_link_ask(exchange->link, &connection->stream, ++connection->sequence, exchange->request,
+                            &exchange->result);
+    exchange->result = -EAGAIN;
+    return 0;
+}
+
+/* -EAGAIN: it is to be read with a message. */
+static int read_shared(struct chunk_server *server, const struct wire_chunk_read *request, void *into)
+{
+    int rc = shm_link_read(server->link, request, into);
+    if (rc != -EAGAIN || !goes_by_memory(server) || !shm_link_has_chunks(server->link))
+        return rc;
+    struct exchange exchange = {.run = run_share, .request = request, .link = server->link};
+    if (converse(server, &exchange) < 0)
+        return -EAGAIN; /* the message's answer says best what is wrong */
+    return shm_link_read(server->link, request, into);
+}
+
 int chunk_connections_read(struct chunk_server *server, const struct wire_chunk_read *request, void *into)
 {
+    if (server->link && !request->verify && !request->absent_ok) {
+        int rc = read_shared(server, request, into);
+        if (rc != -EAGAIN)
+            return rc;
+    }
     struct exchange exchange = {.run = run_read, .request = request, .into = into};
     return converse(server, &exchange);
+}
+
+/* With data, if the message does not say that it is zeros or lies in memory. */
+static int send_write(struct connection *connection, uint16_t type, const uint8_t *body, size_t body_bytes,
+                      const void *data, uint32_t data_bytes)
+{
+    struct wire_header header = {.body_bytes = (uint32_t)body_bytes,
+                                 .payload_bytes = data_bytes,
+                                 .type = type,
+                                 .sequence = ++connection->sequence};
+    struct iovec payload = {(void *)(uintptr_t)data, data_bytes};
+    return stream_send(&connection->stream, &header, body, &payload, data_bytes ? 1 : 0);
+}
+
+/* Memory for the data of a write that way, if both ends have some. */
+static int find_memory(struct connection *connection)
+{
+    if (!connection->local || connection->memory || connection->memory_refused)
+        return 0;
+    int rc = shm_link_give_memory(&connection->stream, ++connection->sequence, &connection->memory);
+    connection->memory_refused = rc == 0 && !connection->memory;
+    return rc;
 }
 
 static int run_write(struct connection *connection, struct exchange *exchange)
@@ -289,18 +380,33 @@ static int run_write(struct connection *connection, struct exchange *exchange)
     const struct wire_chunk_write *request = exchange->request;
     uint8_t body[WRITE_BODY_BYTES];
     struct wire_out out = wire_out_on(body, sizeof body);
-    wire_put_chunk_write(&out, request);
+    struct wire_header header;
+    uint16_t type = WIRE_TYPE_chunk_write;
+    uint32_t data_bytes = request->flags & WIRE_WRITE_ZERO ? 0 : request->length;
+    int rc = data_bytes ? find_memory(connection) : 0;
+    if (rc < 0)
+        return rc;
+    if (data_bytes && connection->memory) {
+        struct wire_shared_write shared = {.at = 0,
+                                           .chunk_id = request->chunk_id,
+                                           .version = request->version,
+                                           .flags = request->flags,
+                                           .offset = request->offset,
+                                           .length = request->length,
+                                           .checksums = request->checksums,
+                                           .chain = request->chain};
+        type = WIRE_TYPE_shared_write;
+        memcpy(connection->memory, exchange->data, data_bytes);
+        data_bytes = 0;
+        wire_put_shared_write(&out, &shared);
+    } else {
+        wire_put_chunk_write(&out, request);
+    }
     CHECK(!out.failed);
-    bool with_data = !(request->flags & WIRE_WRITE_ZERO);
-    struct wire_header header = {.body_bytes = (uint32_t)out.used,
-                                 .payload_bytes = with_data ? request->length : 0,
-                                 .type = WIRE_TYPE_chunk_write,
-                                 .sequence = ++connection->sequence};
-    struct iovec payload = {(void *)(uintptr_t)exchange->data, request->length};
-    int rc = stream_send(&connection->stream, &header, body, &payload, with_data ? 1 : 0);
+    rc = send_write(connection, type, body, out.used, exchange->data, data_bytes);
     const void *answer;
     if (rc == 0)
-        rc = receive_reply(connection, WIRE_TYPE_chunk_write, &header, &answer);
+        rc = receive_reply(connection, type, &header, &answer);
     if (rc < 0)
         return rc;
     exchange->result = -wire_status_errno(header.status);
@@ -343,4 +449,9 @@ int chunk_connections_counters(struct chunk_server *server, struct wire_counters
     int rc = converse(server, &exchange);
     *counters = exchange.counters;
     return rc;
+}
+
+bool chunk_connections_shares_memory(const struct chunk_server *server)
+{
+    return server->link && shm_link_is_up(server->link);
 }

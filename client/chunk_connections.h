@@ -12,6 +12,7 @@
 #ifndef CALF_CHUNK_CONNECTIONS_H
 #define CALF_CHUNK_CONNECTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/wire.h"
@@ -21,8 +22,9 @@ struct chunk_connections;
 /* One chunkserver at one address. Lives as long as the set it belongs to, so pointers to it may be kept. */
 struct chunk_server;
 
-/* cluster goes into every hello: a server of another cluster refuses. */
-struct chunk_connections *chunk_connections_create(uint64_t cluster);
+/* cluster goes into every hello: a server of another cluster refuses. shm_directory, if not NULL: where servers on this machine have
+ * sockets for sharing memory (see shm_link.h); servers that have none there are reached by TCP. */
+struct chunk_connections *chunk_connections_create(uint64_t cluster, const char *shm_directory);
 void chunk_connections_destroy(struct chunk_connections *connections);
 
 /* The server of that id and address, made when it is seen first. NULL if the set is full (thousands of addresses). Does
@@ -40,6 +42,9 @@ int chunk_connections_read(struct chunk_server *server, const struct wire_chunk_
  * the server that could not; blocks. */
 int chunk_connections_write(struct chunk_server *server, const struct wire_chunk_write *request, const void *data,
                             uint32_t *failed) __attribute__((warn_unused_result));
+
+/* Whether requests to the server go through shared memory now. Does not block. */
+bool chunk_connections_shares_memory(const struct chunk_server *server);
 
 /* What the server has served up to now. Blocks. */
 int chunk_connections_counters(struct chunk_server *server, struct wire_counters *counters)

@@ -27,6 +27,7 @@ struct fs_options {
     bool exclusive;   /* ask to be the only writing session */
     int64_t retry_ns; /* how long an operation tries */
     const char *node; /* this client's name, for people; copied */
+    const char *shm_directory; /* see chunk_connections.h; NULL: none; copied */
 };
 
 /* Who makes a file. */

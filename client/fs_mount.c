@@ -21,7 +21,7 @@ int fs_mount(const struct fs_options *options, struct fs **fs)
     made->chunk_bytes = welcome->chunk_bytes;
     made->retry_ns = options->retry_ns;
     made->exclusive = options->exclusive;
-    made->connections = chunk_connections_create(welcome->cluster);
+    made->connections = chunk_connections_create(welcome->cluster, options->shm_directory);
     made->files = open_files_create();
     made->stamps = content_stamps_create();
     made->lock_waits = lock_waits_create(made);

@@ -19,6 +19,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/options.h"
+#include "common/shared_memory.h"
 
 enum { DONE = 0, FAILED = 1, WRONG = 2 };
 
@@ -27,6 +28,8 @@ struct command_line {
     bool exclusive, foreground;
     uint64_t retry_s;
     unsigned level;
+    const char *shm;
+    char shm_full[SHARED_MEMORY_DIRECTORY_LIMIT + 1];
     char mountpoint[PATH_MAX];
 };
 
@@ -38,6 +41,8 @@ static int read_command_line(int argc, char **argv, struct command_line *line)
          .help = "where the master listens for clients; default 127.0.0.1:9421"},
         {.name = "exclusive", .kind = OPTION_FLAG, .target = &line->exclusive,
          .help = "be the cluster's only client, and let the kernel cache writes"},
+        {.name = "shm", .kind = OPTION_TEXT, .argument = "DIR", .target = &line->shm,
+         .help = "share memory with chunkservers on this machine that name the same directory; others are reached by TCP"},
         {.name = "retry", .kind = OPTION_NUMBER, .argument = "SECONDS", .target = &line->retry_s, .min = 1, .max = 86400,
          .help = "how long an operation tries to reach the cluster before it fails; default 60"},
         {.name = "log", .kind = OPTION_CHOICE, .argument = "error|warning|info|debug", .target = &line->level,
@@ -60,6 +65,8 @@ static int read_command_line(int argc, char **argv, struct command_line *line)
     int rc = options_parse(&options, argc, argv, &positional);
     if (rc != OPTIONS_GO_ON)
         return rc;
+    if (line->shm && !shared_memory_directory("calf-mount", line->shm, line->shm_full))
+        return OPTIONS_WRONG;
     struct stat st;
     if (!realpath(positional[0], line->mountpoint) || stat(line->mountpoint, &st) < 0) {
         fprintf(stderr, "calf-mount: %s: %s%s\n", positional[0], strerror(errno),
@@ -145,6 +152,7 @@ static int mount_and_serve(struct command_line *line)
     struct fs_options options = {.master = line->master,
                                  .exclusive = line->exclusive,
                                  .retry_ns = (int64_t)line->retry_s * NS_PER_S,
+                                 .shm_directory = line->shm ? line->shm_full : NULL,
                                  .node = node};
     struct fs *fs;
     if (fs_mount(&options, &fs) < 0)

@@ -42,7 +42,7 @@ static void hash_own_program(void)
 
 struct served {
     struct wire_counters sum;
-    unsigned servers;
+    unsigned servers, by_memory;
 };
 
 /* The servers that the master knows to be there, with their live counters; one that does not answer counts as of its last
@@ -57,10 +57,19 @@ static void add_server(struct fs *fs, const struct wire_server_state *state, str
     if (server && chunk_connections_counters(server, &asked) == 0)
         live = asked;
     served->servers++;
+    served->by_memory += server && chunk_connections_shares_memory(server);
     served->sum.read_bytes += live.read_bytes;
     served->sum.read_requests += live.read_requests;
     served->sum.write_bytes += live.write_bytes;
     served->sum.write_requests += live.write_requests;
+}
+
+/* How this mount reaches them. */
+static const char *transport_of(const struct served *served)
+{
+    if (served->by_memory == 0)
+        return "tcp";
+    return served->by_memory == served->servers ? "shm" : "shm and tcp";
 }
 
 static int print_counters(struct fs *fs, uint64_t ino, FILE *out)
@@ -84,10 +93,10 @@ static int print_counters(struct fs *fs, uint64_t ino, FILE *out)
     (void)pthread_once(&hashed, hash_own_program);
     fprintf(out,
             "{\"read_bytes\": %llu, \"read_requests\": %llu, \"write_bytes\": %llu, \"write_requests\": %llu, "
-            "\"servers\": %u, \"write_copies\": %u, \"journal\": \"%s\", \"binary_sha256\": \"%s\", \"client_pid\": %ld}",
+            "\"servers\": %u, \"write_copies\": %u, \"journal\": \"%s\", \"transport\": \"%s\", \"binary_sha256\": \"%s\", \"client_pid\": %ld}",
             (unsigned long long)served.sum.read_bytes, (unsigned long long)served.sum.read_requests,
             (unsigned long long)served.sum.write_bytes, (unsigned long long)served.sum.write_requests, served.servers,
-            root.goal, master_session_welcome(fs->session)->journal, own_sha256, (long)getpid());
+            root.goal, master_session_welcome(fs->session)->journal, transport_of(&served), own_sha256, (long)getpid());
     return 0;
 }
 

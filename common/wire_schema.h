@@ -34,6 +34,7 @@ enum {
     WIRE_REPORT_LIMIT = 8192,
     WIRE_COMMANDS_LIMIT = 256,
     WIRE_HOST_LIMIT = 255,
+    WIRE_MEMORY_LIMIT = 1 << 20,    /* bytes of memory that a client shares for one purpose */
     WIRE_ALONE_MS = 1000, /* how long a client that is alone may believe a reply, from when it asked */
 };
 
@@ -104,7 +105,9 @@ enum {
     F(u64, write_bytes, 0, "")                                                                                       \
     F(u64, write_requests, 0, "")                                                                                    \
     F(u64, damaged_blocks, 0, "blocks that did not match their checksum when read or checked")                      \
-    F(u64, bad_frames, 0, "connections closed because of what they sent")
+    F(u64, bad_frames, 0, "connections closed because of what they sent")                                           \
+    F(u64, tcp_clients, 0, "connections of clients over a network that are open now")                                \
+    F(u64, shm_clients, 0, "likewise, that exchange data through shared memory")
 #define WIRE_FIELDS_server_state(F)                                                                                  \
     F(rec_server, server, 0, "")                                                                                     \
     F(u8, connected, 0, "1 if it is registered and polls")                                                           \
@@ -362,7 +365,10 @@ enum {
     M(chunk_read, 40, query, 0, WIRE_PAYLOAD_LIMIT, "whole blocks with their checksums; the data is the payload")     \
     M(chunk_write, 41, change, WIRE_PAYLOAD_LIMIT, 0, "any bytes of a chunk, acknowledged by the whole chain")       \
     M(chunk_map, 42, query, 0, 0, "which blocks were ever written")                                                  \
-    M(server_counters, 43, query, 0, 0, "what was served, now")
+    M(server_counters, 43, query, 0, 0, "what was served, now")                                                      \
+    M(chunk_share, 56, query, 0, 0, "a chunk's file, to read from without asking: its descriptor comes with the reply") \
+    M(memory_share, 57, query, 0, 0, "memory of the client, whose descriptor comes with the request")                \
+    M(shared_write, 58, change, 0, 0, "chunk_write whose data lies in the memory given for it")
 
 #define WIRE_FIELDS_chunk_read(F)                                                                                    \
     F(u64, chunk_id, 0, "")                                                                                          \
@@ -389,6 +395,23 @@ enum {
 #define WIRE_FIELDS_chunk_map_reply(F) F(bytes, written, 2048, "a bit for each block, lowest first")
 #define WIRE_FIELDS_server_counters(F)
 #define WIRE_FIELDS_server_counters_reply(F) F(rec_counters, counters, 0, "")
+#define WIRE_FIELDS_chunk_share(F)                                                                                   \
+    F(u64, chunk_id, 0, "")                                                                                          \
+    F(u32, version, 0, "")
+#define WIRE_FIELDS_chunk_share_reply(F)                                                                             \
+    F(u32, guard_at, 0, "where three u64 lie in the file; while the first and the third of them are")               \
+    F(u64, guard_first, 0, "this")                                                                                   \
+    F(u64, guard_third, 0, "and this, what was read before is of that chunk in that version")                       \
+    F(u32, table_at, 0, "where a u64 for each block lies: its checksum, or 0 or 1: the block is zeros")            \
+    F(u32, data_at, 0, "where the blocks lie")
+#define WIRE_FIELDS_memory_share(F)                                                                                  \
+    F(u8, purpose, 0, "enum wire_memory_purpose; what was given for it before is given up")                         \
+    F(u32, bytes, 0, "its size, which it must be sealed to; a multiple of 4096, at most WIRE_MEMORY_LIMIT")
+#define WIRE_FIELDS_memory_share_reply(F)
+#define WIRE_FIELDS_shared_write(F)                                                                                  \
+    F(u32, at, 0, "where the data lies in the memory")                                                               \
+    WIRE_FIELDS_chunk_write(F)
+#define WIRE_FIELDS_shared_write_reply(F) WIRE_FIELDS_chunk_write_reply(F)
 
 /* ---- control plane (nng): chunkserver to master, admin to master ------------------------------------------------- */
 
@@ -532,6 +555,11 @@ enum wire_open_bits {
 };
 
 enum wire_lock_type { WIRE_LOCK_NONE = 0, WIRE_LOCK_READ = 1, WIRE_LOCK_WRITE = 2 };
+
+enum wire_memory_purpose {
+    WIRE_MEMORY_WRITES = 1, /* data of shared_write */
+    WIRE_MEMORY_READS = 2,  /* struct shared_reads: what the client has read without asking */
+};
 
 enum wire_write_bits { WIRE_WRITE_CREATE = 1, WIRE_WRITE_ZERO = 2 };
 

@@ -121,7 +121,8 @@ static void answer_servers(struct control_server *server, struct control_request
     union wire_any reply = {.admin_servers_reply = {.servers = {0}}};
     struct wire_server_state one = {
         .server = {.id = 7, .host = wire_text("node-a"), .port = 9422}, .connected = 1, .total_bytes = 4 * GIB,
-        .used_bytes = GIB, .chunks = 16, .counters = {.read_bytes = 5 * MIB, .damaged_blocks = 3}, .since_poll_ms = 400};
+        .used_bytes = GIB, .chunks = 16, .counters = {.read_bytes = 5 * MIB, .damaged_blocks = 3, .shm_clients = 4},
+        .since_poll_ms = 400};
     struct wire_server_state two = {.server = {.id = 12, .host = wire_text("::1"), .port = 1},
                                     .since_poll_ms = 90061000};
     assert_true(wire_append_server_state(&out, &reply.admin_servers_reply.servers, &one));
@@ -201,7 +202,7 @@ static void test_servers(void **state)
     start_master(&master, WIRE_OK);
     assert_int_equal(run(&master.address, false, "servers", NULL), ADMIN_DONE);
     expect(output, " 7  node-a:9422  online  1.00 GiB  4.00 GiB  25.0%      16  5.00 MiB      0 B               3"
-                   "       0.4 s\n");
+                   "  shm               0.4 s\n");
     expect(output, "12  [::1]:1      away ");
     expect(output, " 1 d 1 h\n");
     assert_int_equal(run(&master.address, true, "servers", NULL), ADMIN_DONE);
@@ -210,6 +211,7 @@ static void test_servers(void **state)
     assert_string_equal(json_string_value(json_object_get(one, "host")), "node-a");
     assert_int_equal(json_integer_value(json_object_get(one, "read_bytes")), 5 * MIB);
     assert_null(json_object_get(one, "connected"));
+    assert_string_equal(json_string_value(json_object_get(one, "transport")), "shm");
     json_decref(value);
     stop_master(&master);
 }
