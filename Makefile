@@ -173,6 +173,11 @@ bench-fio-peers: $(BINARIES) ## calf against MooseFS (Debian's) with the same fi
 lint: ## includes that point upward, owners of third-party headers, lengths, stale protocol document, shellcheck
 	$(Q)tests/lint.sh
 
+# The model test's program runs on any file system.
+MODEL_OBJECTS := $(call objects,$(wildcard tests/model/*.c))
+$(OUT)/bin/model: $(MODEL_OBJECTS) $(call archive,common)
+	$(call link)
+
 $(OUT)/bin/wire-doc: $(OUT)/tests/tools/wire_doc.o $(call archive,common)
 	$(call link)
 
