@@ -169,6 +169,10 @@ demo: ## all set-up, then the main job: a quick sweep of four deployments and th
 bench-fio-peers: $(BINARIES) ## calf against MooseFS (Debian's) with the same fio jobs, interleaved, in one table (root)
 	$(Q)tests/bench/fio-peers.sh
 
+.PHONY: cycles
+cycles: $(BINARIES) ## 20 times up and down of every scenario: nothing may be left (root, minutes)
+	$(Q)CYCLES=20 SCENARIOS="$$(docker/cluster.sh scenarios | tr '\n' ' ')" tests/integration/run.sh 66
+
 .PHONY: lint
 lint: ## includes that point upward, owners of third-party headers, lengths, stale protocol document, shellcheck
 	$(Q)tests/lint.sh

@@ -29,6 +29,9 @@ static uint16_t judge_hello(const struct data_connection *c, const struct wire_h
 {
     if (m->protocol != WIRE_PROTOCOL)
         return WIRE_WRONG_PROTOCOL;
+    /* Who only asks whether it serves (`calf ping`) need not know the cluster, and may do nothing else. */
+    if (m->role == WIRE_ROLE_ADMIN)
+        return c->store->ready ? WIRE_OK : WIRE_AGAIN;
     if (m->role != WIRE_ROLE_CLIENT && m->role != WIRE_ROLE_CHUNKSERVER)
         return WIRE_INVALID;
     if (!c->store->ready)
@@ -53,7 +56,7 @@ static int serve_hello(struct data_connection *c, const struct wire_header *head
     struct wire_out out = wire_out_on(c->body, sizeof c->body);
     wire_put_hello_reply(&out, &answer);
     CHECK(!out.failed);
-    c->greeted = true;
+    c->greeted = m->role != WIRE_ROLE_ADMIN;
     c->from_server = m->role == WIRE_ROLE_CHUNKSERVER;
     if (!c->from_server) {
         c->gauge = c->local ? &c->counters->shm_clients : &c->counters->tcp_clients;

@@ -283,3 +283,29 @@ void admin_cluster_print_servers(const struct admin *admin, const struct wire_li
         (void)json_array_append_new(array, server_json(&state));
     print_json(admin, json_pack("{s:o}", "servers", array));
 }
+
+/* ---- ping ---- */
+
+int admin_cluster_ping(const struct admin *admin, char **arguments)
+{
+    struct address address;
+    struct stream stream;
+    struct wire_header header;
+    const void *body;
+    union wire_any hello = {.hello = {.protocol = WIRE_PROTOCOL, .role = WIRE_ROLE_ADMIN}};
+    (void)admin;
+    if (units_parse_address(arguments[0], &address) < 0)
+        return admin_complain(ADMIN_WRONG, "ping %s: not HOST:PORT", arguments[0]);
+    int rc = stream_connect(&address, CONNECT_MS, &stream);
+    if (rc < 0)
+        return admin_complain(ADMIN_FAILED, "nobody serves at %s: %s", arguments[0], strerror(-rc));
+    rc = stream_set_timeout(&stream, ANSWER_MS);
+    if (rc == 0)
+        rc = stream_call(&stream, WIRE_TYPE_hello, 1, &hello, &header, &body);
+    stream_close(&stream);
+    if (rc < 0)
+        return admin_complain(ADMIN_FAILED, "%s does not answer as a chunkserver: %s", arguments[0], strerror(-rc));
+    if (header.status != WIRE_OK)
+        return admin_complain(ADMIN_FAILED, "%s: %s", arguments[0], wire_status_text(header.status));
+    return ADMIN_DONE;
+}

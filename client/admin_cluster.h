@@ -16,4 +16,7 @@ int admin_cluster_servers(const struct admin *admin, char **arguments);
 void admin_cluster_print_status(const struct admin *admin, const struct wire_admin_status_reply *status);
 void admin_cluster_print_servers(const struct admin *admin, const struct wire_list *servers);
 
+/* One argument, the address at which a chunkserver serves data: for health checks. */
+int admin_cluster_ping(const struct admin *admin, char **arguments);
+
 #endif

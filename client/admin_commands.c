@@ -13,6 +13,7 @@ enum { ANY_NUMBER = 1 << 20 };
 const struct admin_command admin_commands[] = {
     {"status", "", "space, servers, health of the cluster", 0, 0, admin_cluster_status},
     {"servers", "", "each chunkserver: address, space, what it has served", 0, 0, admin_cluster_servers},
+    {"ping", "HOST:PORT", "whether a chunkserver serves data at that address", 1, 1, admin_cluster_ping},
     {"file", "PATH", "each chunk of a file and where its copies are", 1, 1, admin_files_show},
     {"goal get", "PATH", "copies wanted for each chunk", 1, 1, admin_files_get_goal},
     {"goal set", "N PATH...", "want N copies; of a directory: for what is made in it", 2, ANY_NUMBER,

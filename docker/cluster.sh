@@ -63,6 +63,7 @@ Starts and stops calf clusters on this machine, one per scenario.
   cluster.sh doctor                             check what each scenario needs and say how to mend it
   cluster.sh admin SCENARIO -- COMMAND...       run `calf COMMAND...` against the scenario's master
   cluster.sh logs SCENARIO [PART]               the last lines of each part's log
+  cluster.sh scenarios                          their names
   cluster.sh restart SCENARIO PART              start a part again that was killed (or stop it first)
 
 Scenarios:
@@ -291,6 +292,7 @@ main() {
     doctor) command_doctor ;;
     admin) command_admin "$@" ;;
     logs) command_logs "$@" ;;
+    scenarios) printf '%s\n' "${SCENARIOS[@]}" ;;
     restart) [ $# -eq 2 ] || usage_error "restart takes a scenario and a part"; command_restart "$@" ;;
     --help | -h | help) print_usage ;;
     *) usage_error "there is no command '$command'" ;;

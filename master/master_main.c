@@ -23,7 +23,7 @@ enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct command_line {
     const char *data;
-    bool init;
+    bool init, init_only;
     unsigned geometry, journal_sync;
     bool geometry_given;
     struct address listen, control;
@@ -38,6 +38,8 @@ static int parse(int argc, char **argv, struct command_line *line)
          .help = "where journal and snapshots are"},
         {.name = "init", .kind = OPTION_FLAG, .target = &line->init,
          .help = "make a new cluster in DIR, which must not hold one, and serve it"},
+        {.name = "init-only", .kind = OPTION_FLAG, .target = &line->init_only,
+         .help = "with --init: end when the cluster is made, for whoever is started with one command line for ever"},
         {.name = "geometry", .kind = OPTION_CHOICE, .argument = "normal|small", .target = &line->geometry,
          .given = &line->geometry_given, 
          .help = "with --init: chunks of 64 MiB (normal) or, for tests, 64 KiB (small)"},
@@ -75,6 +77,10 @@ static int parse(int argc, char **argv, struct command_line *line)
     }
     if (line->geometry_given && !line->init) {
         fprintf(stderr, "calf-master: --geometry is chosen once, with --init (try --help)\n");
+        return OPTIONS_WRONG;
+    }
+    if (line->init_only && !line->init) {
+        fprintf(stderr, "calf-master: --init-only goes with --init (try --help)\n");
         return OPTIONS_WRONG;
     }
     log_init("calf-master", level);
@@ -212,7 +218,7 @@ int main(int argc, char **argv)
     if (rc != OPTIONS_GO_ON)
         return rc == OPTIONS_DONE ? 0 : EXIT_USAGE;
     int status = prepare_directory(&line, &lock_fd);
-    if (status)
+    if (status || line.init_only)
         return status;
     raise_limits();
     block_signals();

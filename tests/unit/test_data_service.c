@@ -203,6 +203,11 @@ static void hello_rules(void **state)
     assert_true(data_client_hello(&c, FIXTURE_CLUSTER, WIRE_ROLE_CLIENT) < 0); /* twice */
     stream_close(&c.stream);
     assert_int_equal(serve_counters_read(&s.counters).bad_frames, 2);
+    /* Who only asks whether it serves names no cluster, and may do nothing else. */
+    assert_int_equal(data_client_connect(&c, s.port), 0);
+    assert_int_equal(data_client_hello(&c, 0, WIRE_ROLE_ADMIN), WIRE_OK);
+    send_raw(&c, WIRE_TYPE_server_counters, "", 0, 0);
+    assert_true(is_closed(&c));
     server_stop(&s);
 }
 
