@@ -53,7 +53,7 @@ remove_disks() { # DIR
         timeout 10 umount -c "$path" 2>/dev/null || umount -c -l "$path"
     done < <(awk -v at="$1/" 'index($5, at) == 1 { print $5 }' /proc/self/mountinfo | tac)
     ! grep -qF " $1/" /proc/self/mountinfo || die "something below $1 is still mounted"
-    rm -rf --one-file-system -- "$1/master" "$1/mnt" "$1"/ram[0-9]*
+    rm -rf --one-file-system -- "${1:?}/master" "${1:?}/mnt" "${1:?}"/ram[0-9]*
     rmdir "$1" 2>/dev/null || true
 }
 
