@@ -3,8 +3,8 @@
 // sortable tables, report_charts.js the charts; all share this one scope. Every text goes in as text, never as HTML.
 'use strict';
 
-// data: arms (deployments), cells (t test, b block in bytes, j threads, a: one entry an arm), means, runs, results.
-// An arm's entry: s state, r rate [median, low, high in MB/s, is an interval, runs, spread %], c CPU s/GiB, l latency in us
+// data: arms (deployments), cells (t test, b block in bytes, j threads, o counts operations, a: one entry an arm), means, runs,
+// results. An arm's entry: s state, r rate [median, low, high in MB/s or op/s, is an interval, runs, spread %], c CPU s/GiB, l latency in us
 // [p50 p90 p99 p99.9 p99.99 max], p throughput and u CPU in percent of the reference [estimate, low, high, is an interval,
 // rounds], v verdict, f survives many looks, z noise differs, m more rounds needed.
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -25,19 +25,24 @@ const cellAt = (test, block, count) => data.cells[cellIndex.get(test + '/' + blo
 function element(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, value);
-  made.append(...children.filter((child) => child !== null && child !== undefined));
+  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return made;
 }
 
+// The block sizes of a test; tests of names have the one size 0.
+const blocksOf = (test) => blocks.filter((b) => threads.some((j) => cellAt(test, b, j)));
+const unitOf = (test) => data.cells.find((c) => c.t === test).o ? 'op/s' : 'MB/s';
+
 // Sizes as the benchmarks write them: k up to 9999k, then m, g.
 function sizeText(bytes) {
+  if (bytes === 0) return '-';
   const units = ['', 'k', 'm', 'g', 't'];
   let value = bytes, unit = 0;
   while (value % 1024 === 0 && unit < 4 && (unit === 0 || value > 9999)) { value /= 1024; unit++; }
   return value + units[unit];
 }
 const threadsText = (count) => count + (count === 1 ? ' thread' : ' threads');
-const cellText = (cell) => cell.t + ', ' + sizeText(cell.b) + ', ' + threadsText(cell.j);
+const cellText = (cell) => cell.t + ', ' + (cell.b ? sizeText(cell.b) + ', ' : '') + threadsText(cell.j);
 const percentText = (value) => value.toFixed(1) + '%';
 const digits = (value) => value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
 const intervalText = (p) => (p[4] < 2 ? 'single run' : percentText(p[1]) + ' to ' + percentText(p[2]));
@@ -135,7 +140,7 @@ function heatTable(arm, test) {
   for (const count of threads) head.append(element('th', {scope: 'col'}, element('abbr', {title: threadsText(count), style: 'text-decoration:none'}, '\u00d7' + count)));
   table.append(element('thead', {}, head));
   const body = element('tbody', {});
-  for (const block of blocks) {
+  for (const block of blocksOf(test)) {
     const row = element('tr', {}, element('th', {scope: 'row'}, sizeText(block)));
     for (const count of threads) row.append(heatCell(cellAt(test, block, count), arm));
     body.append(row);

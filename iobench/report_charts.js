@@ -159,21 +159,26 @@ function chosen(all, wanted) {
   return [...new Set([all[0], all[Math.floor((all.length - 1) / 2)], all[all.length - 1]])];
 }
 
+// The places of a test's chart: block sizes x threads.
+function placesOf(test) {
+  return chosen(blocksOf(test), [4096, 16384, 2097152]).flatMap((b) => chosen(threads, [1, 2, 8]).map((j) => [b, j]));
+}
+
 function articleSection(section) {
   if (!candidates.length || !data.cells.length) return false;
-  const someBlocks = chosen(blocks, [4096, 16384, 2097152]), someThreads = chosen(threads, [1, 2, 8]);
-  const places = someBlocks.flatMap((b) => someThreads.map((j) => [b, j]));
-  const labels = places.map(([b, j], i) => [String(j), i % someThreads.length === Math.floor((someThreads.length - 1) / 2) ? sizeText(b) : '']);
   section.append(element('p', {class: 'note'}, 'Throughput in percent of ' + base.name + '. The line is ' + base.name +
     ', the band within 2% of it counts as the same; whiskers are ' + (data.rounds >= 6 ? '95% intervals.' : data.rounds > 1 ?
     'the range of the rounds.' : 'missing, since there are single runs.')), keyList(candidates));
   const grid = element('div', {class: 'plots'});
   section.append(grid);
   for (const test of tests) {
+    const places = placesOf(test), group = places.filter(([b]) => b === places[0][0]).length;
+    const labels = places.map(([b, j], i) => [String(j), i % group === Math.floor((group - 1) / 2) ? sizeText(b) : '']);
     const sets = candidates.map((arm, position) => places.map(([b, j], at) => {
       const cell = cellAt(test, b, j), p = cell && cell.a[arm].p;
       return p && {x: beside(at, position, candidates.length), y: p[0], low: p[1], high: p[2], at: at, arm: arm, cell: data.cells.indexOf(cell)};
     }).filter(Boolean));
+    if (!sets.flat().length) continue;
     addChart(grid, 'percent-' + test, test + ', percent of ' + base.name, 'Points for block sizes and threads, with intervals.', () => ({
       type: 'scatter', data: {datasets: candidates.map((arm, i) => armSet(arm, sets[i]))},
       options: withReference(chartOptions(placesAxis(labels, 'threads, and block size'), percentAxis(sets.flat()),
@@ -198,7 +203,7 @@ function choice(name, values, text, preset, onChange) {
 
 function rateSection(section) {
   if (!data.cells.length) return false;
-  const grid = element('div', {class: 'plots'}), labels = blocks.map(sizeText);
+  const grid = element('div', {class: 'plots'});
   const state = {count: threads.includes(1) ? 1 : threads[0]};
   section.append(element('p', {class: 'note'}, 'Medians over the rounds in MB/s (10^6 bytes a second), on a logarithmic scale; whiskers are ' +
     (data.rounds >= 6 ? '95% intervals of the rate.' : 'the range of the rounds.')),
@@ -206,30 +211,32 @@ function rateSection(section) {
     keyList(everyArm.filter((arm) => !noiseArms.includes(arm))), grid);
   const arms = everyArm.filter((arm) => !noiseArms.includes(arm));
   for (const test of tests) {
-    const points = () => arms.map((arm, position) => blocks.map((b, at) => {
+    const own = blocksOf(test), labels = own.map(sizeText), unit = unitOf(test);
+    const points = () => arms.map((arm, position) => own.map((b, at) => {
       const cell = cellAt(test, b, state.count), r = cell && cell.a[arm].r;
       return r && {x: beside(at, position, arms.length, 0.05), y: r[0], low: r[1], high: r[2], at: at, arm: arm, cell: data.cells.indexOf(cell)};
     }).filter(Boolean));
-    addChart(grid, 'rate-' + test, test + ', MB/s', 'Lines over the block size.', () => ({
+    addChart(grid, 'rate-' + test, test + ', ' + unit, 'Lines over the block size.', () => ({
       type: 'line', data: {datasets: points().map((set, i) => armSet(arms[i], set, {pointRadius: 4}))},
       options: chartOptions(placesAxis(labels, 'block size'), logAxis(''), (item) => data.arms[item.raw.arm].name + ', ' +
-        cellText(data.cells[item.raw.cell]) + ': ' + digits(item.raw.y) + ' MB/s'),
-    }), () => makeTable(pointColumns(labels, 'block', 'MB/s'), points().flat(), test));
+        cellText(data.cells[item.raw.cell]) + ': ' + digits(item.raw.y) + ' ' + unit),
+    }), () => makeTable(pointColumns(labels, 'block', unit), points().flat(), test));
   }
   return true;
 }
 
 function latencySection(section) {
   if (!data.cells.some((cell) => cell.a.some((entry) => entry.l))) return false;
-  const grid = element('div', {class: 'plots'}), state = {block: blocks[0], count: threads.includes(1) ? 1 : threads[0]};
+  const grid = element('div', {class: 'plots'}), sizes = blocks.filter((b) => b > 0);
+  const state = {block: sizes[0], count: threads.includes(1) ? 1 : threads[0]};
   const arms = everyArm.filter((arm) => !noiseArms.includes(arm));
   section.append(element('p', {class: 'note'}, 'Time of single operations in microseconds at each percentile: medians over the rounds, ' +
     'on a logarithmic scale.'), element('div', {class: 'controls'},
-    choice('Block size', blocks, sizeText, state.block, (v) => { state.block = v; repaint('latency-'); }),
+    sizes.length > 1 && choice('Block size', sizes, sizeText, state.block, (v) => { state.block = v; repaint('latency-'); }),
     choice('Workers', threads, threadsText, state.count, (v) => { state.count = v; repaint('latency-'); })), keyList(arms), grid);
   for (const test of tests) {
     const points = () => arms.map((arm) => {
-      const cell = cellAt(test, state.block, state.count);
+      const cell = cellAt(test, blocksOf(test).includes(state.block) ? state.block : blocksOf(test)[0], state.count);
       return ((cell && cell.a[arm].l) || []).map((y, at) => ({x: at, y: y, at: at, arm: arm, cell: data.cells.indexOf(cell)}));
     });
     addChart(grid, 'latency-' + test, test + ', microseconds', 'Lines over the percentiles.', () => ({
@@ -325,7 +332,7 @@ function timeSection(section) {
     type: 'scatter', data: {datasets: clipped.map((set, i) => armSet(arms[i], set, {pointRadius: data.runs.length > 1000 ? 2 : 3.5, whiskers: false, borderWidth: 1}))},
     options: withReference(chartOptions(valueAxis('minutes of measuring', {min: 0, max: Math.ceil(last * 10) / 10}),
       valueAxis('', {min: 40, max: 160, ticks: {color: palette.soft, callback: (v) => v + '%'}}),
-      (item) => data.arms[item.raw.arm].name + ', ' + cellText(data.cells[item.raw.cell]) + ': ' + digits(item.raw.rate) + ' MB/s')),
+      (item) => data.arms[item.raw.arm].name + ', ' + cellText(data.cells[item.raw.cell]) + ': ' + digits(item.raw.rate) + ' ' + unitOf(data.cells[item.raw.cell].t))),
   }), () => makeTable([{name: 'from minute', text: true, value: (w) => w, show: (w) => (w * last / windows).toFixed(1)}].concat(arms.map((arm, i) => {
     const mean = (w) => {
       const inside = points[i].filter((p) => Math.min(windows - 1, Math.floor(p.x / last * windows)) === w).map((p) => p.y).sort((a, b) => a - b);

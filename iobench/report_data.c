@@ -42,16 +42,17 @@ static void print_ratio(FILE *out, const struct compare_ratio *ratio)
         fprintf(out, ",\"m\":%" PRIu32, statistics_rounds_needed(&ratio->rate));
 }
 
-/* The interval of a rate itself: signed-rank on the logarithms of its runs. */
-static void print_rate(FILE *out, const struct compare_series *s)
+/* The interval of a rate itself: signed-rank on the logarithms of its runs. In units of `unit` per second. */
+static void print_rate(FILE *out, const struct compare_series *s, double unit)
 {
     double *logs = check_alloc(malloc((s->run_count + 1) * sizeof *logs));
     for (size_t i = 0; i < s->run_count; i++)
         logs[i] = s->runs[i].log[COMPARE_RATE];
     struct statistics_estimate e = statistics_paired(logs, s->run_count);
     double spread = 100 * expm1(statistics_spread(logs, s->run_count));
-    fprintf(out, ",\"r\":[%.9g,%.9g,%.9g,%d,%zu,%.4g]", s->rate_median / 1e6, exp(e.low) / 1e6, exp(e.high) / 1e6, e.interval,
-            s->run_count, spread);
+    fprintf(out, ",\"r\":[%.9g,%.9g,%.9g,%d,%zu,%.4g]", s->rate_median / unit, exp(e.low) / unit, exp(e.high) / unit,
+            e.interval,
+s->run_count, spread);
     free(logs);
 }
 
@@ -64,7 +65,7 @@ static void print_cell_arm(FILE *out, const struct comparison *c, const struct c
         report_json(out, s->why);
     }
     if (s->state == COMPARE_MEASURED) {
-        print_rate(out, s);
+        print_rate(out, s, test_kind_counts_operations(cell->test) ? 1 : 1e6);
         if (s->cpu_known)
             fprintf(out, ",\"c\":%.9g", s->cpu_median);
         fputs(",\"l\":", out);

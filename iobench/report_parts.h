@@ -14,7 +14,8 @@
  * can end the element it stands in. */
 void report_data_print(FILE *out, const struct comparison *c);
 
-/* The samples: a JSON array of [arm, cell, start in ms since the first, MB/s], in the order in which they ran. */
+/* The samples: a JSON array of [arm, cell, start in ms since the first, MB/s or operations per second], in the
+ * order in which they ran. */
 void report_samples_print(FILE *out, const struct comparison *c);
 
 /* Latencies of one cell and deployment: medians over its runs, as a JSON object; null where there are none. */

@@ -61,9 +61,16 @@ static int by_cell(const void *a, const void *b)
     return by_start(a, b);
 }
 
+/* Millions of bytes a second, or operations where nothing is moved. */
+static double rate_of(const struct sample *s)
+{
+    bool operations = test_kind_counts_operations(s->test);
+    return (double)(operations ? s->operations : s->bytes) / (double)s->elapsed_ns * (operations ? 1e9 : 1e3);
+}
+
 static bool counts(const struct sample *s)
 {
-    return !s->failed && !s->mark[0] && s->bytes > 0 && s->elapsed_ns > 0;
+    return !s->failed && !s->mark[0] && s->elapsed_ns > 0 && rate_of(s) > 0;
 }
 
 void report_samples_begin(const struct comparison *c)
@@ -105,7 +112,7 @@ void report_samples_print(FILE *out, const struct comparison *c)
         const struct sample *s = ordered[i].sample;
         fprintf(out, "%s[%zu,%zu,%" PRId64 ",%.9g]", i ? "," : "", ordered[i].arm, ordered[i].cell,
                 (s->start_wall_ns - ordered[0].sample->start_wall_ns) / 1000000,
-                (double)s->bytes / (double)s->elapsed_ns * 1e3);
+                rate_of(s));
     }
     fputc(']', out);
     free(ordered);

@@ -81,14 +81,14 @@ function meansSection(section) {
 
 function cellsSection(section) {
   if (!data.cells.length) return false;
-  section.append(element('p', {class: 'note'}, 'Rates are medians over the rounds in MB/s (10^6 bytes a second). * survives the ' +
+  section.append(element('p', {class: 'note'}, 'Rates are medians over the rounds in MB/s (10^6 bytes a second), of tests of names in operations a second. * survives the ' +
     'Benjamini-Hochberg procedure at 5% over all ' + data.tested + ' looks; n: one side is more than three times as noisy as the other. ' +
     'A click on a heading sorts.'));
   redrawn(section, (unit) => {
     const columns = [{name: 'test', text: true, value: (c) => c.t, show: (c) => c.t},
       {name: 'block', value: (c) => c.b, show: (c) => sizeText(c.b)}, {name: 'threads', value: (c) => c.j, show: (c) => String(c.j)}];
     for (const arm of everyArm) {
-      columns.push({name: data.arms[arm].name + ' MB/s', value: (c) => c.a[arm].r && c.a[arm].r[0],
+      columns.push({name: data.arms[arm].name + (data.cells.some((c) => c.o) ? ' rate' : ' MB/s'), value: (c) => c.a[arm].r && c.a[arm].r[0],
         show: (c) => c.a[arm].r ? digits(c.a[arm].r[0]) : STATES[c.a[arm].s]});
       if (arm !== data.baseline) columns.push(...ratioColumns(arm, unit, (c) => c.a[arm]));
     }
