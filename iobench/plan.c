@@ -73,10 +73,16 @@ static uint64_t space_needed(const struct plan *plan)
     return prepared + written;
 }
 
+/* An adaptive sweep may end earlier. */
+static uint32_t most_rounds(const struct result *config)
+{
+    return config->max_rounds > config->rounds_planned ? config->max_rounds : config->rounds_planned;
+}
+
 void plan_init(struct plan *plan, const struct result *config)
 {
     size_t count = (size_t)config->block_count * config->thread_count * config->test_count;
-    *plan = (struct plan){.rounds = config->rounds_planned, .scenarios = config->scenario_count};
+    *plan = (struct plan){.rounds = most_rounds(config), .scenarios = config->scenario_count};
     plan->cells = check_alloc(calloc(count ? count : 1, sizeof *plan->cells));
     for (uint32_t b = 0; b < config->block_count; b++) {
         for (uint32_t t = 0; t < config->thread_count; t++) {
@@ -202,6 +208,9 @@ void plan_print(FILE *out, const struct plan *plan, const struct result *config)
         fprintf(out, "%s%u", i ? ", " : "", config->threads[i]);
     fprintf(out, "\n  runs       %u cells x %u rounds x %u scenarios = %llu\n", plan->cell_count, plan->rounds,
             plan->scenarios, (unsigned long long)plan->runs);
+    if (config->until_width_hundredths)
+        fprintf(out, "             (at most: ends after %u rounds or more, when every interval is %g%% wide or less)\n",
+                config->rounds_planned, config->until_width_hundredths / 100.0);
     fprintf(out, "  bytes      %s moved in all\n", units_format_bytes(plan->moved_bytes, text));
     fprintf(out, "  space      %s in each scenario\n", units_format_bytes(plan->space_bytes, text));
     double minutes = plan->estimate_s / 60;

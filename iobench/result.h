@@ -143,6 +143,9 @@ struct result {
     char cpus[RESULT_TEXT];       /* workers are held on these, as written; "": nowhere */
     char numa_node[RESULT_NAME];  /* whose memory and cores they use; "": any */
     uint32_t rounds_planned;
+    uint32_t until_width_hundredths; /* adaptive: rounds are added until every interval is at most so many hundredths of a percent
+                                        of the baseline wide; 0: rounds as planned */
+    uint32_t max_rounds;             /* adaptive: not more than these */
     struct result_environment environment;
 
     uint32_t scenario_count;

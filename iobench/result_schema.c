@@ -25,6 +25,8 @@ static const struct result_field top[] = {
     FIELD(struct result, engine, RESULT_FIELD_TEXT, "engine"),
     FIELD(struct result, file_bytes, RESULT_FIELD_U64, "file_bytes"),
     FIELD(struct result, rounds_planned, RESULT_FIELD_U32, "rounds_planned"),
+    OPTIONAL(struct result, until_width_hundredths, RESULT_FIELD_U32, "until_width_hundredths"),
+    OPTIONAL(struct result, max_rounds, RESULT_FIELD_U32, "max_rounds"),
     OPTIONAL(struct result, verify, RESULT_FIELD_BOOL, "verify"),
     OPTIONAL(struct result, sync, RESULT_FIELD_SYNC, "sync"),
     OPTIONAL(struct result, queue_depth, RESULT_FIELD_U32, "queue_depth"),

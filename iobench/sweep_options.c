@@ -14,6 +14,7 @@
 #include "iobench/file_set.h"
 #include "iobench/plan.h"
 #include "iobench/scenario_list.h"
+#include "iobench/sweep_adaptive.h"
 #include "iobench/text_print.h"
 
 enum { AXIS_ROOM = 32 };
@@ -41,12 +42,16 @@ static const char closing[] =
     "          article  4k-2048k; 1-16 threads; 6 rounds; 64m per worker\n"
     "          full     the same with 10 rounds\n"
     "\n"
+    "--until-width goes by how wide the intervals are and never by what they say, so it cannot find a difference\n"
+    "that is not there. Fewer than six rounds have no interval.\n"
+    "\n"
     "One Ctrl-C saves what is there, removes the test files and stops what --up started; --resume --out DIR\n"
     "goes on.\n"
     "\n"
     "  iobench sweep /mnt/storage\n"
     "  iobench sweep --up --preset quick --scenarios bare,docker-bridge\n"
     "  iobench sweep --scenarios old=/mnt/old,new=/mnt/new --block 4k-64k --threads 1,8 --cache direct\n"
+    "  iobench sweep --scenarios bare,docker-bridge --until-width 3% --max-rounds 40\n"
     "\n"
     "exit status: 0 done, 1 failed or interrupted (also when any worker failed), 2 wrong usage or input";
 
@@ -67,6 +72,10 @@ int sweep_options_parse(int argc, char **argv, struct sweep_options *o)
         {"size", 0, OPTION_SIZE, "BYTES", "of each worker's file (by block size)", &o->size_bytes, false, 512, 0,
          NULL},
         {"rounds", 'r', OPTION_NUMBER, "N", "runs of each cell", &o->rounds, false, 1, 1000, NULL},
+        {"until-width", 0, OPTION_TEXT, "PERCENT", "add whole rounds until every 95% interval is that narrow", &o->until_width,
+         false, 0, 0, NULL},
+        {"max-rounds", 0, OPTION_NUMBER, "N", "with --until-width: not more than N rounds (30)", &o->max_rounds, false, 1, 1000,
+         NULL},
         {"cache", 'c', OPTION_CHOICE, "cold|direct|warm",
          "page cache dropped and proven so, O_DIRECT, or filled (cold)", &o->cache, false, 0, 0, &o->cache_given},
         {"engine", 0, OPTION_TEXT, "NAME", "how blocks are moved, see below (sync)", &o->engine, false, 0, 0,
@@ -278,5 +287,7 @@ int sweep_options_configure(const struct sweep_options *o, const struct result *
         sweep_axes_take(&o->axes, keep, config);
     if (rc == 0 && (!keep || o->directory || o->scenarios))
         rc = scenario_list_parse(o, config, why);
+    if (rc == 0)
+        rc = sweep_adaptive_configure(o->until_width, (uint32_t)o->max_rounds, config, why, SWEEP_OPTIONS_WHY);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "iobench/access_pattern.h"
 #include "iobench/interrupt.h"
 #include "iobench/result_file.h"
+#include "iobench/sweep_adaptive.h"
 #include "iobench/sweep_resume.h"
 #include "iobench/text_print.h"
 
@@ -103,6 +104,22 @@ static void skip_what_is_there(struct sweep *s)
                     progress_skip(&s->progress, s->plan.cells[cell].estimate_s);
 }
 
+/* An adaptive sweep ends after whole rounds, when all intervals are narrow, or at the last one that is allowed. */
+static bool narrow_enough(struct sweep *s, uint32_t rounds_done)
+{
+    const struct result *r = &s->result;
+    if (r->until_width_hundredths == 0 || rounds_done < r->rounds_planned)
+        return false;
+    /* What an earlier sweep had already begun belongs to it. */
+    for (size_t i = 0; i < r->sample_count; i++)
+        if (r->samples[i].round >= rounds_done)
+            return false;
+    struct sweep_adaptive look = sweep_adaptive_look(r);
+    progress_note(&s->progress, "after %u rounds %zu of %zu intervals are at most %g%% wide, the widest is %.1f%%", rounds_done,
+                  look.narrow, look.cells, r->until_width_hundredths / 100.0, look.widest_percent);
+    return sweep_adaptive_enough(&look) || rounds_done == s->plan.rounds;
+}
+
 void sweep_run(struct sweep *s)
 {
     progress_init(&s->progress, s->plan.runs, s->plan.estimate_s);
@@ -114,9 +131,14 @@ void sweep_run(struct sweep *s)
     s->context.load = &s->load;
     s->result.complete = false;
     sweep_run_save(s);
-    for (uint32_t round = 0; round < s->plan.rounds && !s->interrupted; round++)
+    for (uint32_t round = 0; round < s->plan.rounds && !s->interrupted; round++) {
         for (uint32_t cell = 0; cell < s->plan.cell_count && !s->interrupted; cell++)
             s->interrupted = run_cell(s, round, cell) == -ECANCELED;
+        if (!s->interrupted && narrow_enough(s, round + 1)) {
+            s->result.rounds_planned = round + 1;
+            break;
+        }
+    }
     s->result.complete = !s->interrupted;
     sweep_run_save(s);
     progress_clear(&s->progress);

@@ -79,7 +79,7 @@ unit_release() { unit_under release; }
 unit_asan() { unit_under asan; }
 # Tests of pure functions start no thread: the thread sanitizer would only make them slow.
 NO_THREADS=(access_pattern axis believable checksum compare compare_command csv_import directory histogram json_scan
-    mount_table options plan result_file statistics sweep_options table units wire wire_hostile xattrs)
+    mount_table options plan result_file statistics sweep_adaptive sweep_options table units wire wire_hostile xattrs)
 unit_tsan() { unit_under tsan "${NO_THREADS[@]}"; }
 
 run_fuzz() { make -j"$jobs" fuzz; }

@@ -105,6 +105,21 @@ long_sweep_done || fail "going on after a kill: $(tail -n 3 "$TEST_DIR/stderr")"
 assert_eq "$(json "$TEST_DIR/long" '[.complete, (.samples | length)] | join(" ")')" "true 64" "complete, samples"
 assert_eq "$(find "$FIRST" "$SECOND" -name 'iobench*')" "" "test files that were left"
 
+step "rounds are added until the intervals are narrow or there are enough, also when going on"
+adaptive() { # adaptive OPTION...
+    "$IOBENCH" sweep "${PAIR[@]}" --tests read --block 64k --threads 1 --size 1m --seed 7 --out "$TEST_DIR/adaptive" "$@" \
+        >"$TEST_DIR/stdout" 2>"$TEST_DIR/stderr" || fail "an adaptive sweep: $(tail -n 3 "$TEST_DIR/stderr")"
+}
+rounds() { json "$TEST_DIR/adaptive" '[.complete, .rounds_planned, (.samples | length)] | join(" ")'; }
+adaptive --rounds 2 --until-width 0.01% --max-rounds 3
+assert_eq "$(rounds)" "true 3 6" "complete, rounds and samples up to the cap"
+adaptive --resume --max-rounds 8
+assert_eq "$(rounds)" "true 8 16" "the same after going on"
+# Without an interval nothing is narrow: six rounds are the least.
+rm -r "$TEST_DIR/adaptive"
+adaptive --rounds 2 --until-width 100% --max-rounds 20
+grep -q '^after 5 rounds 0 of 1 intervals' "$TEST_DIR/stderr" || fail "five rounds have an interval: $(cat "$TEST_DIR/stderr")"
+
 step "a deployment that dies in the middle fails its cells, and only those"
 if [ -z "$PLAIN" ]; then
     die_sweep() {

@@ -130,6 +130,11 @@ static void what_makes_no_sense_is_refused(void **state)
         {"/d --block 4k --size 1k", "larger --size"},
         {"/d --engine warp", "there is sync"},
         {"/d --threads 300", "from 1 to 256"},
+        {"-s a=/b,c=/d --until-width x", "not 'x'"},
+        {"-s a=/b,c=/d --until-width 0", "not '0'"},
+        {"-s a=/b,c=/d --max-rounds 9", "goes with --until-width"},
+        {"-s a=/b,c=/d --until-width 3 --rounds 9 --max-rounds 8", "less than the rounds"},
+        {"/d --until-width 3%", "second scenario"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct result r;
