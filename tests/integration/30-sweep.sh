@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # iobench sweeps are honest: what is not the expected mount is refused, a result says where it was measured, a failed
 # worker leaves no figure and a status, and what was interrupted is a whole file and can be gone on with.
-# timeout: 180
+# timeout: 240
 . "$(dirname "$0")/lib.sh"
 
 requires root fuse jq
