@@ -15,11 +15,13 @@
 #define ANY_BLOCK UINT64_MAX
 
 /* quick is sized to take a minute or two per two scenarios where 4k moves 50 MB/s; the runs are as short as
- * that. */
+ * that. article is sized so that every cell takes about as long, and four scenarios less than an hour on two cores; a file for
+ * one worker has a thousand blocks at 4k and 32 at 2048k. full has the larger files everywhere. */
 static const struct plan_preset presets[PLAN_PRESETS] = {
     [PLAN_QUICK] = {"quick", "4k,64k,1024k", "1,4", ALL_TESTS, 3, true,
                     {{4 * KIB, 8 * MIB}, {64 * KIB, 32 * MIB}, {ANY_BLOCK, 64 * MIB}}},
-    [PLAN_ARTICLE] = {"article", "4k-2048k", "1-16", ALL_TESTS, 6, false, {{ANY_BLOCK, 64 * MIB}}},
+    [PLAN_ARTICLE] = {"article", "4k-2048k", "1-16", ALL_TESTS, 6, false,
+                      {{4 * KIB, 4 * MIB}, {8 * KIB, 8 * MIB}, {32 * KIB, 16 * MIB}, {256 * KIB, 32 * MIB}, {ANY_BLOCK, 64 * MIB}}},
     [PLAN_FULL] = {"full", "4k-2048k", "1-16", ALL_TESTS, 10, false, {{ANY_BLOCK, 64 * MIB}}},
 };
 

@@ -29,7 +29,7 @@ struct plan_preset {
     /* File size per worker for blocks up to `block_bytes`; the last row is for all larger ones. */
     struct {
         uint64_t block_bytes, file_bytes;
-    } sizes[4];
+    } sizes[5];
 };
 
 /* The words of --preset, in the order of the numbers. */

@@ -42,7 +42,9 @@ static void a_directory_alone_is_the_article(void **state)
     assert_int_equal(r.thread_count, 5);
     assert_int_equal(r.test_count, 4);
     assert_int_equal(r.rounds_planned, 6);
-    assert_int_equal(r.file_bytes, 64 * MIB);
+    assert_int_equal(r.file_bytes, 0);
+    assert_int_equal(r.file_bytes_by_block[0], 4 * MIB);
+    assert_int_equal(r.file_bytes_by_block[9], 64 * MIB);
     assert_int_equal(r.cache, CACHE_COLD);
     assert_int_equal(r.scenario_count, 1);
     assert_string_equal(r.scenarios[0].name, "data");
