@@ -173,6 +173,18 @@ bench-fio-peers: $(BINARIES) ## calf against MooseFS (Debian's) with the same fi
 cycles: $(BINARIES) ## 20 times up and down of every scenario: nothing may be left (root, minutes)
 	$(Q)CYCLES=20 SCENARIOS="$$(docker/cluster.sh scenarios | tr '\n' ' ')" tests/integration/run.sh 66
 
+.PHONY: bench-article
+bench-article: $(BINARIES) ## the article's question on this machine, four deployments, about an hour (root; ARGS='--dry-run --minutes N')
+	$(Q)tests/bench/article.sh $(ARGS)
+
+.PHONY: bench-article-setup
+bench-article-setup: $(BINARIES) ## the article's own set-up: seven chunkservers, published ports, the client on the host (root; ARGS)
+	$(Q)tests/bench/article.sh --published $(ARGS)
+
+.PHONY: bench-aa
+bench-aa: $(BINARIES) ## no difference is found where there is none, and one that is there is: two equal clusters, 20 minutes (root; ARGS)
+	$(Q)tests/bench/aa.sh $(ARGS)
+
 .PHONY: lint
 lint: ## includes that point upward, owners of third-party headers, lengths, stale protocol document, shellcheck
 	$(Q)tests/lint.sh
