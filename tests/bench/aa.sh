@@ -74,6 +74,7 @@ clean_up() {
     local state
     for state in "${states[@]}"; do
         "$cluster" down bare --state "$state" >&2 || true
+        rmdir "$state" 2>/dev/null || true
     done
 }
 trap clean_up EXIT

@@ -34,6 +34,14 @@ assert_eq "$status" 2 "the exit status"
 assert_eq "$(wc -l <"$TEST_DIR/refusal")" 1 "the lines of the refusal"
 [ ! -e "$TEST_DIR/none.html" ] || fail "a refused report was written"
 
+step "compare of 50,000 samples takes less than a second of CPU time"
+"$BIN/synthetic-result" "$TEST_DIR/large" 5 10 5 50 0.05 0.05 3
+TIMEFORMAT=%U
+seconds=$({ time "$BIN/iobench" compare "$TEST_DIR/large" >/dev/null; } 2>&1)
+echo "$seconds s"
+awk -v s="$seconds" 'BEGIN { exit !(s < 1) }' || fail "comparing 50,000 samples took $seconds s"
+rm -r "$TEST_DIR/large"
+
 requires chromium python3
 step "in a browser: a result with a noise arm, and names that look like HTML"
 python3 - "$TEST_DIR/noise/results.json" "$TEST_DIR/names.json" <<'EOF'
