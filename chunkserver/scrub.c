@@ -21,7 +21,7 @@ enum {
 
 struct scrub {
     struct store *store;
-    const struct serve_counters *counters;
+    struct serve_counters *counters;
     uint64_t bytes_per_s;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -120,7 +120,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-struct scrub *scrub_create(struct store *store, const struct serve_counters *counters, uint64_t bytes_per_s)
+struct scrub *scrub_create(struct store *store, struct serve_counters *counters, uint64_t bytes_per_s)
 {
     struct scrub *s = check_alloc(calloc(1, sizeof *s));
     pthread_condattr_t monotonic;

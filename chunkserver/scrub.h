@@ -13,7 +13,7 @@
 struct scrub;
 
 /* bytes_per_s of data: one MiB costs some tenths of a millisecond. store and counters must outlive it. */
-struct scrub *scrub_create(struct store *store, const struct serve_counters *counters, uint64_t bytes_per_s);
+struct scrub *scrub_create(struct store *store, struct serve_counters *counters, uint64_t bytes_per_s);
 
 /* Ends at once. NULL is allowed. */
 void scrub_destroy(struct scrub *scrub);
