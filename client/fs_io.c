@@ -150,13 +150,8 @@ void fs_release(struct fs *fs, struct fs_handle *handle)
             file->opens = 0;
         }
     }
-    if (opens) {
-        struct master_call call;
-        union wire_any request = {.release = {.ino = file->ino, .count = opens}};
-        if (master_session_call(fs->session, generation, WIRE_TYPE_release, &request, &call) == 0)
-            master_session_finish(fs->session, &call);
-        /* Else the session's end takes care of it. */
-    }
+    if (opens)
+        late_releases_add(fs->late_releases, file->ino, opens, generation);
     open_files_put(file);
 }
 

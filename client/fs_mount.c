@@ -24,6 +24,7 @@ int fs_mount(const struct fs_options *options, struct fs **fs)
     made->connections = chunk_connections_create(welcome->cluster, options->shm_directory);
     made->files = open_files_create();
     made->stamps = content_stamps_create();
+    made->late_releases = late_releases_create(made);
     made->lock_waits = lock_waits_create(made);
     made->behind = write_behind_create(made);
     publisher_start(made);
@@ -58,6 +59,7 @@ void fs_unmount(struct fs *fs)
     lock_waits_destroy(fs->lock_waits);
     publisher_stop(fs);
     close_files(fs);
+    late_releases_destroy(fs->late_releases);
     write_behind_destroy(fs->behind);
     master_session_destroy(fs->session);
     chunk_connections_destroy(fs->connections);

@@ -64,7 +64,10 @@ int fs_unlink(struct fs *fs, uint64_t parent, const char *name)
 {
     union wire_any request = {.unlink = {.parent = parent}};
     int rc = fs_calls_name(name, &request.unlink.name);
-    return rc < 0 ? rc : fs_calls_plain(fs, WIRE_TYPE_unlink, &request);
+    if (rc < 0)
+        return rc;
+    late_releases_tell(fs->late_releases); /* what was closed before is to be freed with its name */
+    return fs_calls_plain(fs, WIRE_TYPE_unlink, &request);
 }
 
 int fs_rmdir(struct fs *fs, uint64_t parent, const char *name)

@@ -13,6 +13,7 @@
 #include "client/chunk_connections.h"
 #include "client/content_stamps.h"
 #include "client/fs.h"
+#include "client/late_releases.h"
 #include "client/lock_waits.h"
 #include "client/master_session.h"
 #include "client/open_files.h"
@@ -24,6 +25,7 @@ struct fs {
     struct open_files *files;
     struct content_stamps *stamps;
     struct lock_waits *lock_waits;
+    struct late_releases *late_releases;
     struct write_behind *behind;
     uint32_t chunk_bytes;
     int64_t retry_ns;

@@ -46,6 +46,7 @@ enum {
     R(attr, "what stat(2) shows of an inode, and what caches need")                                                 \
     R(dirent, "a directory entry with its attributes")                                                              \
     R(released_lease, "a write lease on one chunk of a file, given back")                                           \
+    R(ended_open, "opens of a file that are over")                                                                   \
     R(chunk_report, "a chunk that a chunkserver holds")                                                             \
     R(command, "what the master tells a chunkserver to do")                                                         \
     R(command_result, "what became of a command")                                                                   \
@@ -82,6 +83,9 @@ enum {
 #define WIRE_FIELDS_released_lease(F)                                                                                \
     F(u32, index, 0, "of the chunk in the file")                                                                     \
     F(u8, written, 0, "1 if a write under this lease was acknowledged")
+#define WIRE_FIELDS_ended_open(F)                                                                                    \
+    F(u64, ino, 0, "")                                                                                               \
+    F(u32, count, 0, "opens to count back")
 #define WIRE_FIELDS_chunk_report(F)                                                                                  \
     F(u64, chunk_id, 0, "")                                                                                          \
     F(u32, version, 0, "")                                                                                           \
@@ -181,7 +185,8 @@ enum {
     M(session_end, 30, derived, 0, 0, "the client is done: its session ends now")                                    \
     M(lock_set, 36, change, 0, 0, "takes or gives back a lock of fcntl(2) or flock(2); LOCKED if another has it")    \
     M(lock_get, 37, query, 0, 0, "who stands in the way of a lock")                                                  \
-    M(lock_events, 38, query, 0, 0, "waits until something was freed that this session was refused")
+    M(lock_events, 38, query, 0, 0, "waits until something was freed that this session was refused")                 \
+    M(releases, 39, change, 0, 0, "counts opens of several files back; those of files that are gone are passed over")
 
 #define WIRE_FIELDS_keepalive(F)
 #define WIRE_FIELDS_keepalive_reply(F)
@@ -283,6 +288,8 @@ enum {
     F(u64, ino, 0, "")                                                                                               \
     F(u32, count, 0, "opens to count back")
 #define WIRE_FIELDS_release_reply(F)
+#define WIRE_FIELDS_releases(F) F(list_ended_open, opens, 64, "")
+#define WIRE_FIELDS_releases_reply(F)
 #define WIRE_FIELDS_chunk_locate(F)                                                                                  \
     F(u64, ino, 0, "")                                                                                               \
     F(u32, index, 0, "of the chunk in the file")

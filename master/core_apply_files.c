@@ -96,6 +96,25 @@ uint16_t core_apply_release(struct core *core, const struct core_change *change,
     return WIRE_OK;
 }
 
+uint16_t core_apply_releases(struct core *core, const struct core_change *change, const struct wire_releases *request,
+                             struct wire_releases_reply *reply)
+{
+    struct session *session = sessions_find(&core->sessions, change->session);
+    struct wire_list list = request->opens;
+    struct wire_ended_open ended;
+    (void)reply;
+    if (!session)
+        return WIRE_NO_SESSION;
+    while (wire_next_ended_open(&list, &ended)) {
+        struct inode *inode = namespace_find(&core->names, ended.ino);
+        if (!inode)
+            continue;
+        session_release(session, inode, ended.count);
+        core_let_go(core, inode);
+    }
+    return WIRE_OK;
+}
+
 /* What the kernel keeps for itself is not stored, so that nobody believes it had an effect. */
 static bool is_foreign(struct wire_bytes name)
 {

@@ -191,6 +191,7 @@ static void append_record(void *context, const struct core_change *change)
         master->need_sync |= change->value->lock_set.type != WIRE_LOCK_NONE;
         break;
     case WIRE_TYPE_release:
+    case WIRE_TYPE_releases:
     case WIRE_TYPE_append_begin:
     case WIRE_TYPE_j_lease:
         break;

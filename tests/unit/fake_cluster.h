@@ -35,7 +35,7 @@ struct fake_cluster {
     uint32_t first_copy;
     uint64_t session;     /* that is known */
     struct wire_publish published; /* the last one */
-    int publishes, releases, leases, recovers, sessions;
+    int publishes, releases, release_messages, leases, recovers, sessions;
     uint32_t recovered_from; /* server id */
     struct fake_cluster *kept_before;
     bool (*on_chunk)(struct fake_server *server, const struct fake_request *request, struct fake_reply *reply);
@@ -163,6 +163,15 @@ static inline void fake_publish(struct fake_cluster *cluster, const struct wire_
     reply->value.publish_reply.attr = cluster->attr;
 }
 
+static inline void fake_releases(struct fake_cluster *cluster, const struct wire_releases *releases)
+{
+    struct wire_list list = releases->opens;
+    struct wire_ended_open ended;
+    cluster->release_messages++;
+    while (wire_next_ended_open(&list, &ended))
+        cluster->releases += (int)ended.count;
+}
+
 static inline void fake_master_answer(struct fake_cluster *cluster, const struct fake_request *request, struct fake_reply *reply)
 {
     switch (request->type) {
@@ -187,8 +196,8 @@ static inline void fake_master_answer(struct fake_cluster *cluster, const struct
     case WIRE_TYPE_publish:
         fake_publish(cluster, &request->value.publish, reply);
         return;
-    case WIRE_TYPE_release:
-        cluster->releases += (int)request->value.release.count;
+    case WIRE_TYPE_releases:
+        fake_releases(cluster, &request->value.releases);
         return;
     default:
         /* Everything else that a test asks for is answered with attributes. */

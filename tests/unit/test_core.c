@@ -351,6 +351,27 @@ static void a_failed_change_changes_nothing(void **state)
     fixture_destroy(f);
 }
 
+static void releases_of_several_files_pass_over_what_is_gone(void **state)
+{
+    struct core_fixture *f = fixture_create(1);
+    (void)state;
+    inode_id a = fixture_make_file(f, "a"), b = fixture_make_file(f, "b"); /* which are open once */
+    const struct wire_ended_open ended[] = {{.ino = a, .count = 1}, {.ino = b + 1000, .count = 1}, {.ino = b, .count = 1}};
+    uint8_t encoded[64];
+    struct wire_out room = wire_out_on(encoded, sizeof encoded);
+    union wire_any request = {.unlink = {ROOT_INODE, wire_text("a")}};
+    assert_int_equal(fixture_ask(f, WIRE_TYPE_unlink, &request), WIRE_OK);
+    request.unlink = (struct wire_unlink){ROOT_INODE, wire_text("b")};
+    assert_int_equal(fixture_ask(f, WIRE_TYPE_unlink, &request), WIRE_OK);
+    request.releases = (struct wire_releases){.opens = {0}};
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(wire_append_ended_open(&room, &request.releases.opens, &ended[i]));
+    assert_int_equal(fixture_ask(f, WIRE_TYPE_releases, &request), WIRE_OK);
+    assert_null(namespace_find(&f->core.names, a));
+    assert_null(namespace_find(&f->core.names, b));
+    fixture_destroy(f);
+}
+
 static void an_unlinked_file_lives_until_its_last_release(void **state)
 {
     struct core_fixture *f = fixture_create(1);
@@ -477,6 +498,7 @@ int main(void)
         cmocka_unit_test(a_cut_image_is_refused),
         cmocka_unit_test(an_image_with_its_numbers_twice_is_refused),
         cmocka_unit_test(a_failed_change_changes_nothing),
+        cmocka_unit_test(releases_of_several_files_pass_over_what_is_gone),
         cmocka_unit_test(an_unlinked_file_lives_until_its_last_release),
         cmocka_unit_test(a_session_takes_all_it_had_with_it),
         cmocka_unit_test(a_cut_frees_what_is_beyond_and_unsettles_the_last_chunk),

@@ -37,8 +37,8 @@ static struct fixture set_up(uint32_t copies, bool (*on_chunk)(struct fake_serve
 static void tear_down(struct fixture *f)
 {
     fs_release(f->fs, f->handle);
-    assert_int_equal(f->cluster->releases, 1);
     fs_unmount(f->fs);
+    assert_int_equal(f->cluster->releases, 1);
     fake_cluster_stop(f->cluster);
 }
 
