@@ -254,6 +254,7 @@ struct exchange {
     int result;       /* 0 or the negative errno that the server answered */
     uint32_t failed;  /* chunk_write */
     struct wire_counters counters;
+    uint8_t *map; /* chunk_map: CHUNK_MAP_BYTES */
 };
 
 /* Runs the exchange on a connection. One that broke may have lain idle over a restart of the server, and all other idle
@@ -454,4 +455,29 @@ int chunk_connections_counters(struct chunk_server *server, struct wire_counters
 bool chunk_connections_shares_memory(const struct chunk_server *server)
 {
     return server->link && shm_link_is_up(server->link);
+}
+
+static int run_map(struct connection *connection, struct exchange *exchange)
+{
+    struct wire_header header;
+    const void *body;
+    int rc = stream_call(&connection->stream, WIRE_TYPE_chunk_map, ++connection->sequence, exchange->request, &header, &body);
+    if (rc < 0)
+        return rc;
+    exchange->result = -wire_status_errno(header.status);
+    if (exchange->result)
+        return 0;
+    struct wire_chunk_map_reply reply;
+    rc = wire_get_chunk_map_reply(body, header.body_bytes, &reply);
+    if (rc == 0 && reply.written.length)
+        memcpy(exchange->map, reply.written.data, reply.written.length);
+    return rc;
+}
+
+int chunk_connections_map(struct chunk_server *server, uint64_t chunk_id, uint32_t version, uint8_t map[CHUNK_MAP_BYTES])
+{
+    const union wire_any request = {.chunk_map = {.chunk_id = chunk_id, .version = version}};
+    struct exchange exchange = {.run = run_map, .request = &request, .map = map};
+    memset(map, 0, CHUNK_MAP_BYTES);
+    return converse(server, &exchange);
 }

@@ -46,6 +46,12 @@ int chunk_connections_write(struct chunk_server *server, const struct wire_chunk
 /* Whether requests to the server go through shared memory now. Does not block. */
 bool chunk_connections_shares_memory(const struct chunk_server *server);
 
+enum { CHUNK_MAP_BYTES = 2048 };
+
+/* Which blocks of the chunk hold data, a bit each, lowest first; the rest of the map is zero. Blocks. */
+int chunk_connections_map(struct chunk_server *server, uint64_t chunk_id, uint32_t version, uint8_t map[CHUNK_MAP_BYTES])
+    __attribute__((warn_unused_result));
+
 /* What the server has served up to now. Blocks. */
 int chunk_connections_counters(struct chunk_server *server, struct wire_counters *counters)
     __attribute__((warn_unused_result));

@@ -120,8 +120,13 @@ void fs_forget_content(struct fs *fs, struct fs_handle *handle);
 int fs_flush(struct fs *fs, struct fs_handle *handle) FS_RESULT;
 int fs_fsync(struct fs *fs, struct fs_handle *handle) FS_RESULT;
 
+/* As lseek(2) with SEEK_HOLE or SEEK_DATA: where the next hole or data at or after the offset begins. What was never written, or was
+ * made a hole by whole blocks, is one; where that is not certain, it is data. -ENXIO: the offset is not in the file, or no data
+ * follows. */
+int fs_seek(struct fs *fs, struct fs_handle *handle, uint64_t offset, bool hole, uint64_t *found) FS_RESULT;
+
 /* mode as of fallocate(2): 0, KEEP_SIZE, PUNCH_HOLE | KEEP_SIZE, ZERO_RANGE with or without KEEP_SIZE; else -EOPNOTSUPP.
- * Space is not set aside. */
+ * Space is not set aside; -ENOSPC: there is not so much. */
 int fs_fallocate(struct fs *fs, struct fs_handle *handle, int mode, uint64_t offset, uint64_t bytes) FS_RESULT;
 
 /* ---- locks (fs_locks.c) ---- */

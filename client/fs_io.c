@@ -36,6 +36,7 @@ static struct fs_handle *make_handle(struct open_file *file, uint32_t generation
     SCOPE_UNLOCK(&file->lock);
     handle->errors_seen = file->error_count;
     file->handles++;
+    file->writable_handles += !handle->read_only;
     return handle;
 }
 
@@ -90,6 +91,12 @@ static int open_and_cut(struct fs *fs, struct open_file *file, uint32_t flags, u
     return rc;
 }
 
+static void note_cached(struct open_file *file)
+{
+    SCOPE_UNLOCK(&file->lock);
+    file->may_be_mapped = true;
+}
+
 int fs_open(struct fs *fs, uint64_t ino, uint32_t flags, struct fs_handle **handle, bool *content_known)
 {
     struct open_file *file = open_files_get(fs->files, ino);
@@ -102,6 +109,8 @@ int fs_open(struct fs *fs, uint64_t ino, uint32_t flags, struct fs_handle **hand
         return rc;
     }
     bool known = content_stamps_open(fs->stamps, ino, change);
+    if (known)
+        note_cached(file);
     if (content_known)
         *content_known = known;
     *handle = make_handle(file, generation, flags);
@@ -133,11 +142,13 @@ void fs_release(struct fs *fs, struct fs_handle *handle)
     struct open_file *file = handle->file;
     bool last;
     uint32_t generation, opens = 0;
+    bool read_only = handle->read_only;
     fs_lock_release(fs, handle);
     free(handle);
     {
         SCOPE_UNLOCK(&file->lock);
         last = --file->handles == 0;
+        file->writable_handles -= !read_only;
     }
     if (last) {
         int rc = publisher_publish(fs, file, PUBLISHER_LEASES);
@@ -165,6 +176,7 @@ void fs_forget_content(struct fs *fs, struct fs_handle *handle)
 int fs_read(struct fs *fs, struct fs_handle *handle, uint64_t offset, size_t bytes, const uint8_t **data)
 {
     int rc = fs_handle_revive(fs, handle);
+    note_cached(handle->file);
     if (rc == 0 && offset <= INT64_MAX)
         rc = write_behind_settle(fs, handle->file, offset, offset + bytes);
     return rc < 0 ? rc : read_path_read(fs, handle->file, offset, bytes, data);
@@ -235,6 +247,19 @@ static int extend(struct fs *fs, struct open_file *file, uint64_t length)
     return publisher_publish(fs, file, 0);
 }
 
+/* Space is given when it is written. What cannot be there at all is refused at once, though. */
+static int check_space(struct fs *fs, struct open_file *file, uint64_t end)
+{
+    struct wire_statfs_reply space;
+    struct wire_attr attr = open_file_attr(file);
+    if (end <= attr.size || end - attr.size < fs->chunk_bytes)
+        return 0;
+    int rc = fs_statfs(fs, &space);
+    if (rc < 0)
+        return rc;
+    return end - attr.size > space.free_bytes / (attr.goal ? attr.goal : 1u) ? -ENOSPC : 0;
+}
+
 int fs_fallocate(struct fs *fs, struct fs_handle *handle, int mode, uint64_t offset, uint64_t bytes)
 {
     struct open_file *file = handle->file;
@@ -248,9 +273,10 @@ int fs_fallocate(struct fs *fs, struct fs_handle *handle, int mode, uint64_t off
         return rc;
     switch (mode) {
     case 0:
-        return extend(fs, file, offset + bytes);
+        rc = check_space(fs, file, offset + bytes);
+        return rc < 0 ? rc : extend(fs, file, offset + bytes);
     case FALLOC_FL_KEEP_SIZE:
-        return 0;
+        return check_space(fs, file, offset + bytes);
     case FALLOC_FL_ZERO_RANGE:
         rc = write_path_zero(fs, file, offset, bytes);
         return rc < 0 ? rc : extend(fs, file, offset + bytes);

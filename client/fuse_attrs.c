@@ -18,7 +18,7 @@ static void on_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     struct fuse_mount *mount = fuse_reply_begin(req);
     struct wire_attr attr;
     (void)fi;
-    fuse_reply_attr_or(req, fs_getattr(mount->fs, ino, &attr), &attr);
+    fuse_reply_attr_or(req, fuse_reply_gone(req, ino, fs_getattr(mount->fs, ino, &attr)), &attr);
 }
 
 static int64_t ns_of(struct timespec t)
@@ -70,7 +70,7 @@ static void on_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_s
         change.valid |= WIRE_SET_KILL_SUID;
     /* With nothing left to set (a change time alone, which follows by itself) it is a getattr. */
     int rc = change.valid ? fs_setattr(mount->fs, &change, &attr) : fs_getattr(mount->fs, ino, &attr);
-    fuse_reply_attr_or(req, rc, &attr);
+    fuse_reply_attr_or(req, fuse_reply_gone(req, ino, rc), &attr);
 }
 
 static void on_statfs(fuse_req_t req, fuse_ino_t ino)
@@ -100,10 +100,10 @@ static void on_statfs(fuse_req_t req, fuse_ino_t ino)
 /* ---- extended attributes ---- */
 
 /* size 0 asks for the size alone. */
-static void reply_bytes(fuse_req_t req, int64_t bytes, const uint8_t *from, size_t size)
+static void reply_bytes(fuse_req_t req, fuse_ino_t ino, int64_t bytes, const uint8_t *from, size_t size)
 {
     if (bytes < 0)
-        fuse_reply_rc(req, (int)bytes);
+        fuse_reply_rc(req, fuse_reply_gone(req, ino, (int)bytes));
     else if (size == 0)
         (void)fuse_reply_xattr(req, (size_t)bytes);
     else
@@ -119,26 +119,26 @@ static void on_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
     uint8_t *buffer = thread_buffer_get();
-    reply_bytes(req, fs_getxattr(mount->fs, ino, name, buffer, room_for(size)), buffer, size);
+    reply_bytes(req, ino, fs_getxattr(mount->fs, ino, name, buffer, room_for(size)), buffer, size);
 }
 
 static void on_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
     uint8_t *buffer = thread_buffer_get();
-    reply_bytes(req, fs_listxattr(mount->fs, ino, (char *)buffer, room_for(size)), buffer, size);
+    reply_bytes(req, ino, fs_listxattr(mount->fs, ino, (char *)buffer, room_for(size)), buffer, size);
 }
 
 static void on_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
-    fuse_reply_rc(req, fs_setxattr(mount->fs, ino, name, value, size, (uint32_t)flags));
+    fuse_reply_rc(req, fuse_reply_gone(req, ino, fs_setxattr(mount->fs, ino, name, value, size, (uint32_t)flags)));
 }
 
 static void on_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
-    fuse_reply_rc(req, fs_removexattr(mount->fs, ino, name));
+    fuse_reply_rc(req, fuse_reply_gone(req, ino, fs_removexattr(mount->fs, ino, name)));
 }
 
 void fuse_attrs_fill(struct fuse_lowlevel_ops *ops)

@@ -46,7 +46,7 @@ static void on_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset
         cookie = entry.cookie;
     }
     if (rc < 0 && used == 0)
-        fuse_reply_rc(req, rc);
+        fuse_reply_rc(req, rc == -ESTALE ? -ENOENT : rc); /* removed while it is open: as anywhere */
     else
         (void)fuse_reply_buf(req, (const char *)buffer, used);
 }

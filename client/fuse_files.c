@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "client/fuse_device.h"
 #include "client/fuse_reply.h"
@@ -150,6 +151,19 @@ static void on_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset,
     fuse_reply_rc(req, fs_fallocate(mount->fs, handle_of(fi), mode, (uint64_t)offset, (uint64_t)length));
 }
 
+/* Written back by the kernel when it likes, so the kernel alone knows what is a hole: it then takes everything for data. */
+static void on_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)
+{
+    struct fuse_mount *mount = fuse_reply_begin(req);
+    uint64_t found;
+    (void)ino;
+    int rc = mount->exclusive ? -ENOSYS : fs_seek(mount->fs, handle_of(fi), (uint64_t)offset, whence == SEEK_HOLE, &found);
+    if (rc < 0)
+        fuse_reply_rc(req, rc);
+    else
+        (void)fuse_reply_lseek(req, (off_t)found);
+}
+
 void fuse_files_fill(struct fuse_lowlevel_ops *ops)
 {
     ops->create = on_create;
@@ -160,4 +174,5 @@ void fuse_files_fill(struct fuse_lowlevel_ops *ops)
     ops->fsync = on_fsync;
     ops->release = on_release;
     ops->fallocate = on_fallocate;
+    ops->lseek = on_lseek;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,16 @@ struct fuse_mount *fuse_reply_begin(fuse_req_t req)
     retry_set_interrupted(is_interrupted, req);
     believable_begin();
     return fuse_req_userdata(req);
+}
+
+int fuse_reply_gone(fuse_req_t req, fuse_ino_t ino, int rc)
+{
+    enum { REMEMBERED = 256 };
+    static _Atomic uint64_t asked[REMEMBERED];
+    if (rc != -ESTALE)
+        return rc;
+    uint64_t who = (ino * UINT64_C(0x9e3779b97f4a7c15)) ^ (uint64_t)fuse_req_ctx(req)->pid;
+    return atomic_exchange(&asked[who % REMEMBERED], who) == who ? -ENOENT : -ESTALE;
 }
 
 void fuse_reply_rc(fuse_req_t req, int rc)

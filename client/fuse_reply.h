@@ -23,6 +23,11 @@ struct fuse_mount *fuse_reply_begin(fuse_req_t req);
 /* True if the request was interrupted and its process is being killed. */
 bool fuse_reply_is_given_up(fuse_req_t req);
 
+/* For a request about an inode by number (not an open, which may be late many times): what to answer instead of -ESTALE; any other rc is left alone. The kernel looks an inode
+ * that is gone up anew by its path and asks again; if that led the same thread to the same inode, it holds on to a directory
+ * that was removed (its working directory), and -ENOENT is what local file systems say. */
+int fuse_reply_gone(fuse_req_t req, fuse_ino_t ino, int rc);
+
 /* rc: 0 or a negative errno. */
 void fuse_reply_rc(fuse_req_t req, int rc);
 

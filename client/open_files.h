@@ -42,6 +42,8 @@ struct open_file {
     _Atomic uint32_t generation; /* of the session in which leases and opens below are held; read without the lock, too */
     uint32_t opens;      /* that the master counts */
     uint32_t handles;
+    uint32_t writable_handles; /* of those */
+    bool may_be_mapped;  /* something was read, or was in the kernel's cache: it may be changed there without our knowledge */
 
     struct wire_attr attr; /* newest seen; ino 0: none yet */
     uint64_t length_local; /* end of the furthest acknowledged write; 0: none */

@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What POSIX promises of files, holes, names and mappings, on one mount of a cluster with small chunks: through the kernel's cache, and
+# with O_DIRECT.
+# timeout: 240
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/posix-cases.sh"
+
+requires root fuse cc
+build_posix_cases
+CHUNKSERVER_BYTES=$((128 << 20))
+start_master --geometry small
+start_chunkserver 1
+start_chunkserver 2
+mount_calf mnt
+posix_cases cached "$MNT" ""
+posix_cases direct "$MNT" "" --direct --only "$FILE_CASES,$CACHE_CASES"
+[ -n "$PLAIN" ] || assert_eq "$(calf check --json "$MNT" | tr -d ' \n' | sed 's/.*"failed"://')" '[]}' "files that cannot be read"
