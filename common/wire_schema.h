@@ -551,8 +551,8 @@ enum wire_setattr_bits {
     WIRE_SET_MTIME = 32,
     WIRE_SET_ATIME_NOW = 64,    /* the master's clock */
     WIRE_SET_MTIME_NOW = 128,
-    WIRE_SET_KILL_SUID = 256,   /* of a file: clear set-user-id, and set-group-id where group execute is set */
-    WIRE_SET_KILL_SGID = 512,   /* of a file: clear set-group-id in any case */
+    WIRE_SET_KILL_SUID = 256,   /* not of a directory: clear set-user-id, and set-group-id where group execute is set */
+    WIRE_SET_KILL_SGID = 512,   /* likewise: clear set-group-id in any case */
 };
 
 enum wire_open_bits {

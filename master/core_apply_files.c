@@ -38,9 +38,9 @@ uint16_t core_apply_setattr(struct core *core, const struct core_change *change,
     }
     if (valid & WIRE_SET_MODE)
         inode->mode = (inode->mode & S_IFMT) | (request->mode & 07777);
-    if (valid & WIRE_SET_KILL_SUID && inode_is_file(inode))
+    if (valid & WIRE_SET_KILL_SUID && !inode_is_dir(inode))
         inode->mode = without_set_ids(inode->mode);
-    if (valid & WIRE_SET_KILL_SGID && inode_is_file(inode))
+    if (valid & WIRE_SET_KILL_SGID && !inode_is_dir(inode))
         inode->mode &= ~(uint32_t)S_ISGID;
     if (valid & WIRE_SET_UID)
         inode->uid = request->uid;
