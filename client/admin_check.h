@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * `calf check`: reads every byte of every regular file below a path, past the kernel's cache where that is
- * possible, so that each block's checksum is verified by whoever reads it. Does not follow symbolic links or
+ * possible, so that each block's checksum is verified by whoever reads it; and has the mount read every copy of each chunk. Does not follow symbolic links or
  * leave the file system.
  *
  * The walk works on any file system; only admin_check_run asks for a calf mount. One thread; blocks for as long
@@ -19,9 +19,15 @@ struct admin_check_result {
 
 int admin_check_run(const struct admin *admin, char **arguments);
 
-/* Calls failed for everything that cannot be read: the offset is of the first block that cannot, error a
- * positive errno. 0; negative errno: the walk itself could not begin. */
-int admin_check_walk(const char *path, void (*failed)(void *context, const char *path, uint64_t offset, int error),
-                     void *context, struct admin_check_result *result) __attribute__((warn_unused_result));
+struct admin_check_calls {
+    void *context;
+    /* For everything that cannot be read: the offset is of the first block that cannot, error a positive errno. */
+    void (*failed)(void *context, const char *path, uint64_t offset, int error);
+    void (*file)(void *context, const char *path); /* after each file; NULL: not */
+};
+
+/* 0; negative errno: the walk itself could not begin. */
+int admin_check_walk(const char *path, const struct admin_check_calls *calls, struct admin_check_result *result)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -15,6 +15,8 @@ enum { CONNECT_MS = 3000, ANSWER_MS = 5000 };
 
 /* ---- asking ---- */
 
+static const union wire_any nothing; /* most requests have no fields */
+
 /* nng goes on trying in silence, so whether anybody listens, and why not, is found out beforehand. */
 static int probe(const struct admin *admin)
 {
@@ -31,10 +33,10 @@ static int probe(const struct admin *admin)
 
 /* *client is for control_client_destroy in any case; *reply points into it. Complains and returns the exit
  * status. */
-static int ask(const struct admin *admin, uint16_t type, struct control_client **client, union wire_any *reply)
+static int ask(const struct admin *admin, uint16_t type, const union wire_any *request, struct control_client **client,
+               union wire_any *reply)
 {
     struct wire_header header;
-    union wire_any request = {.hello = {0}}; /* the requests have no fields */
     char text[ADDRESS_TEXT];
     *client = NULL;
     int status = probe(admin);
@@ -43,12 +45,14 @@ static int ask(const struct admin *admin, uint16_t type, struct control_client *
     (void)units_format_address(&admin->master, text);
     int rc = control_connect(&admin->master, client);
     if (rc == 0)
-        rc = control_call(*client, type, &request, ANSWER_MS, &header, reply);
+        rc = control_call(*client, type, request, ANSWER_MS, &header, reply);
     if (rc == -ETIMEDOUT)
         return admin_complain(ADMIN_FAILED, "%s: no answer within %d s; is it the control address of a calf-master?",
                               text, ANSWER_MS / 1000);
     if (rc < 0)
         return admin_complain(ADMIN_FAILED, "%s: %s", text, strerror(-rc));
+    if (header.status == WIRE_NO_ENTRY)
+        return admin_complain(ADMIN_WRONG, "no such chunkserver (calf servers lists them)");
     if (header.status != WIRE_OK)
         return admin_complain(ADMIN_FAILED, "%s: %s", text, wire_status_text(header.status));
     return ADMIN_DONE;
@@ -59,7 +63,7 @@ int admin_cluster_status(const struct admin *admin, char **arguments)
     struct control_client *client;
     union wire_any reply;
     (void)arguments;
-    int status = ask(admin, WIRE_TYPE_admin_status, &client, &reply);
+    int status = ask(admin, WIRE_TYPE_admin_status, &nothing, &client, &reply);
     if (status == ADMIN_DONE)
         admin_cluster_print_status(admin, &reply.admin_status_reply);
     control_client_destroy(client);
@@ -71,11 +75,48 @@ int admin_cluster_servers(const struct admin *admin, char **arguments)
     struct control_client *client;
     union wire_any reply;
     (void)arguments;
-    int status = ask(admin, WIRE_TYPE_admin_servers, &client, &reply);
+    int status = ask(admin, WIRE_TYPE_admin_servers, &nothing, &client, &reply);
     if (status == ADMIN_DONE)
         admin_cluster_print_servers(admin, &reply.admin_servers_reply.servers);
     control_client_destroy(client);
     return status;
+}
+
+static int set_drain(const struct admin *admin, const char *which, bool drain)
+{
+    struct control_client *client = NULL;
+    struct address address;
+    uint64_t id = 0;
+    union wire_any reply, request = {.admin_drain = {.drain = drain}};
+    if (units_parse_number(which, 1, UINT16_MAX, &id) == 0) {
+        request.admin_drain.server_id = (uint32_t)id;
+    } else if (units_parse_address(which, &address) == 0) {
+        request.admin_drain.host = wire_text(address.host);
+        request.admin_drain.port = address.port;
+    } else {
+        return admin_complain(ADMIN_WRONG, "%s: neither a chunkserver's id nor HOST:PORT (calf servers lists them)", which);
+    }
+    int status = ask(admin, WIRE_TYPE_admin_drain, &request, &client, &reply);
+    if (status == ADMIN_DONE && admin->json)
+        fprintf(admin->out, "{\"server\": %u, \"draining\": %s}\n", reply.admin_drain_reply.server_id,
+                drain ? "true" : "false");
+    else if (status == ADMIN_DONE && drain)
+        fprintf(admin->out, "chunkserver %u is being emptied; calf servers says when it may be stopped\n",
+                reply.admin_drain_reply.server_id);
+    else if (status == ADMIN_DONE)
+        fprintf(admin->out, "chunkserver %u gets chunks again\n", reply.admin_drain_reply.server_id);
+    control_client_destroy(client);
+    return status;
+}
+
+int admin_cluster_drain(const struct admin *admin, char **arguments)
+{
+    return set_drain(admin, arguments[0], true);
+}
+
+int admin_cluster_undrain(const struct admin *admin, char **arguments)
+{
+    return set_drain(admin, arguments[0], false);
 }
 
 /* ---- JSON: every field of the schema under its name ---- */
@@ -128,6 +169,8 @@ static json_t *server_json(const struct wire_server_state *value)
     (void)json_object_del(object, "connected");
     (void)json_object_set_new(object, "online", json_boolean(value->connected));
     (void)json_object_set_new(object, "transport", json_string(transport_of(value)));
+    (void)json_object_set_new(object, "draining", json_boolean(value->draining));
+    (void)json_object_set_new(object, "may_be_stopped", json_boolean(value->draining && value->to_move == 0));
     return object;
 }
 
@@ -173,6 +216,8 @@ static void add_health(struct admin_table *table, const struct wire_admin_status
         admin_table_cell(table, "damaged copies: %" PRIu64, status->damaged_copies);
     else if (status->chunks_below_goal)
         admin_table_cell(table, "chunks with fewer copies than wanted: %" PRIu64, status->chunks_below_goal);
+    else if (status->snapshot_failures)
+        admin_table_cell(table, "snapshots fail: %u tries since the last good one", status->snapshot_failures);
     else if (status->servers == 0)
         admin_table_cell(table, "no chunkserver has registered yet");
     else if (status->servers_connected < status->servers)
@@ -204,9 +249,15 @@ static void print_status_text(const struct admin *admin, const struct wire_admin
     add_number(&table, "chunks", status->chunks);
     add_number(&table, "  without a valid copy in reach", status->chunks_missing);
     add_number(&table, "  with fewer copies than wanted", status->chunks_below_goal);
+    add_number(&table, "  with one copy", status->chunks_one_copy);
+    add_number(&table, "  with two copies", status->chunks_two_copies);
+    add_number(&table, "  with more", status->chunks_more_copies);
     add_number(&table, "damaged copies", status->damaged_copies);
     add_number(&table, "damaged blocks seen", status->damaged_blocks);
     add_number(&table, "repair queue", status->repair_queue);
+    admin_table_cell(&table, "copies made");
+    admin_table_cell(&table, "%" PRIu64 " since the master started, %" PRIu64 " failed, %" PRIu64 " under way",
+                     status->copies_made, status->copies_failed, status->copies_running);
     admin_table_cell(&table, "journal");
     admin_table_cell(&table, "%.*s, %s", (int)status->journal.length, (const char *)status->journal.data,
                      units_format_bytes(status->journal_bytes, a));
@@ -214,7 +265,8 @@ static void print_status_text(const struct admin *admin, const struct wire_admin
     if (status->snapshot_age_ms > AGES_MS)
         admin_table_cell(&table, "none yet");
     else
-        admin_table_cell(&table, "%s ago", format_duration(status->snapshot_age_ms, a));
+        admin_table_cell(&table, "%s ago%s", format_duration(status->snapshot_age_ms, a),
+                         status->snapshot_failures ? ", and not since (see the master's log)" : "");
     admin_table_cell(&table, "master up for");
     admin_table_cell(&table, "%s", format_duration(status->uptime_ms, a));
     admin_table_cell(&table, "cluster");
@@ -231,7 +283,12 @@ static void add_server_row(struct admin_table *table, const struct wire_server_s
         address.host[0] = '?';
     admin_table_cell(table, "%u", state->server.id);
     admin_table_cell(table, "%s", units_format_address(&address, text));
-    admin_table_cell(table, "%s", state->connected ? "online" : "away");
+    if (!state->draining)
+        admin_table_cell(table, "%s", state->connected ? "online" : "away");
+    else if (state->to_move)
+        admin_table_cell(table, "%s, draining: %" PRIu64 " to move", state->connected ? "online" : "away", state->to_move);
+    else
+        admin_table_cell(table, "%s, drained: may be stopped", state->connected ? "online" : "away");
     admin_table_cell(table, "%s", units_format_bytes(state->used_bytes, text));
     admin_table_cell(table, "%s", units_format_bytes(state->total_bytes, text));
     admin_table_cell(table, "%.1f%%", percent(state->used_bytes, state->total_bytes));

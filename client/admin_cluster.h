@@ -12,6 +12,8 @@
 
 int admin_cluster_status(const struct admin *admin, char **arguments);
 int admin_cluster_servers(const struct admin *admin, char **arguments);
+int admin_cluster_drain(const struct admin *admin, char **arguments);
+int admin_cluster_undrain(const struct admin *admin, char **arguments);
 
 void admin_cluster_print_status(const struct admin *admin, const struct wire_admin_status_reply *status);
 void admin_cluster_print_servers(const struct admin *admin, const struct wire_list *servers);

@@ -12,13 +12,15 @@ enum { ANY_NUMBER = 1 << 20 };
 
 const struct admin_command admin_commands[] = {
     {"status", "", "space, servers, health of the cluster", 0, 0, admin_cluster_status},
+    {"servers drain", "ID|HOST:PORT", "empty a chunkserver, so that it can be stopped", 1, 1, admin_cluster_drain},
+    {"servers undrain", "ID|HOST:PORT", "let it have chunks again", 1, 1, admin_cluster_undrain},
     {"servers", "", "each chunkserver: address, space, what it has served", 0, 0, admin_cluster_servers},
     {"ping", "HOST:PORT", "whether a chunkserver serves data at that address", 1, 1, admin_cluster_ping},
     {"file", "PATH", "each chunk of a file and where its copies are", 1, 1, admin_files_show},
     {"goal get", "PATH", "copies wanted for each chunk", 1, 1, admin_files_get_goal},
     {"goal set", "N PATH...", "want N copies; of a directory: for what is made in it", 2, ANY_NUMBER,
      admin_files_set_goal},
-    {"check", "PATH", "read all files in PATH wholly and name those that cannot be read", 1, 1, admin_check_run},
+    {"check", "PATH", "read all files in PATH wholly, and every copy of their chunks, and name what is bad", 1, 1, admin_check_run},
     {NULL, NULL, NULL, 0, 0, NULL},
 };
 

@@ -16,6 +16,7 @@
 
 #define GOAL "user.calf.goal"
 #define CHUNKS "user.calf.chunks"
+#define VERIFY "user.calf.verify"
 
 /* A path that is wrong is the caller's fault; anything else is the cluster's. */
 static int complain_about(const char *path, int error)
@@ -30,9 +31,6 @@ static int complain_about(const char *path, int error)
     case ELOOP:
     case ENAMETOOLONG:
         return admin_complain(ADMIN_WRONG, "%s: %s", path, strerror(error));
-    case E2BIG:
-    case ERANGE:
-        return admin_complain(ADMIN_FAILED, "%s: has more chunks than an extended attribute can hold", path);
     }
     return admin_complain(ADMIN_FAILED, "%s: %s", path, strerror(error));
 }
@@ -228,14 +226,58 @@ static int print_json(const struct admin *admin, const char *path, uint64_t size
     return rc;
 }
 
+static int print_copies(const struct admin *admin, const char *path, uint64_t size, unsigned goal, json_t *copies)
+{
+    return admin->json ? print_json(admin, path, size, goal, copies) : print_text(admin, path, size, goal, copies);
+}
+
 int admin_files_print(const struct admin *admin, const char *path, uint64_t size, unsigned goal, const char *chunks)
 {
     json_t *copies = json_loads(chunks, 0, NULL);
     int rc = -EINVAL;
     if (json_is_array(copies))
-        rc = admin->json ? print_json(admin, path, size, goal, copies) : print_text(admin, path, size, goal, copies);
+        rc = print_copies(admin, path, size, goal, copies);
     json_decref(copies);
     return rc;
+}
+
+json_t *admin_files_chunks(const char *path, int *status)
+{
+    json_t *all = json_array();
+    json_int_t next = 0;
+    for (size_t count = 1; count;) {
+        char name[64];
+        (void)snprintf(name, sizeof name, CHUNKS ".%" JSON_INTEGER_FORMAT, next);
+        if (next && getxattr(path, name, NULL, 0) < 0 && errno == ENODATA)
+            break; /* whatever this is, it has one page */
+        SCOPE_FREE char *text = get_text(path, name, status);
+        json_t *page = text ? json_loads(text, 0, NULL) : NULL;
+        if (!json_is_array(page)) {
+            if (text)
+                *status = admin_complain(ADMIN_FAILED, "%s: what the mount says of it is not understood", path);
+            json_decref(page);
+            json_decref(all);
+            return NULL;
+        }
+        count = json_array_size(page);
+        if (count)
+            next = json_integer_value(json_object_get(json_array_get(page, count - 1), "index")) + 1;
+        (void)json_array_extend(all, page);
+        json_decref(page);
+    }
+    return all;
+}
+
+json_t *admin_files_verify(const char *path, int64_t index)
+{
+    char name[64];
+    SCOPE_FREE char *text = check_alloc(malloc(WIRE_XATTR_LIMIT + 1));
+    (void)snprintf(name, sizeof name, VERIFY ".%" PRId64, index);
+    ssize_t n = getxattr(path, name, text, WIRE_XATTR_LIMIT);
+    if (n < 0)
+        return NULL;
+    text[n] = '\0';
+    return json_loads(text, 0, NULL);
 }
 
 int admin_files_show(const struct admin *admin, char **arguments)
@@ -250,10 +292,12 @@ int admin_files_show(const struct admin *admin, char **arguments)
         return complain_about(path, errno);
     if (!S_ISREG(info.st_mode))
         return admin_complain(ADMIN_WRONG, "%s: not a regular file, so it has no chunks", path);
-    SCOPE_FREE char *chunks = get_text(path, CHUNKS, &status);
+    json_t *chunks = admin_files_chunks(path, &status);
     if (!chunks)
         return status;
-    if (admin_files_print(admin, path, (uint64_t)info.st_size, goal, chunks) < 0)
+    int rc = print_copies(admin, path, (uint64_t)info.st_size, goal, chunks);
+    json_decref(chunks);
+    if (rc < 0)
         return admin_complain(ADMIN_FAILED, "%s: what the mount says of it is not understood", path);
     return ADMIN_DONE;
 }

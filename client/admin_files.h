@@ -17,6 +17,13 @@ int admin_files_set_goal(const struct admin *admin, char **arguments);
  * find out whether it is on one. */
 unsigned admin_files_goal(const char *path, int *status);
 
+/* The copies of all chunks of a file, a JSON array as in user.calf.chunks, the caller's; or complains and returns NULL with *status
+ * set. */
+struct json_t *admin_files_chunks(const char *path, int *status);
+
+/* The copies of one chunk after each was read; NULL: not to be had. */
+struct json_t *admin_files_verify(const char *path, int64_t index);
+
 /* Prints what `calf file` does from the attribute's text. -EINVAL: not such a text. */
 int admin_files_print(const struct admin *admin, const char *path, uint64_t size, unsigned goal, const char *chunks)
     __attribute__((warn_unused_result));

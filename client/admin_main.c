@@ -21,13 +21,14 @@ static const char closing[] =
     "  status    one object; names and meanings as in docs/protocol.md, admin_status\n"
     "  servers   {\"servers\": [{\"id\", \"host\", \"port\", \"online\", \"total_bytes\", \"used_bytes\", \"chunks\",\n"
     "            \"read_bytes\", \"read_requests\", \"write_bytes\", \"write_requests\", \"damaged_blocks\", \"bad_frames\",\n"
-    "            \"since_poll_ms\"}]}\n"
+    "            \"since_poll_ms\", \"draining\", \"to_move\", \"may_be_stopped\"}]}\n"
     "  file      {\"path\", \"size\", \"goal\", \"chunks\": [{\"index\", \"id\", \"version\",\n"
     "            \"copies\": [{\"server\", \"host\", \"port\", \"state\"}]}]}; state is valid, away, damaged or pending\n"
     "  goal get  {\"path\", \"goal\"}\n"
-    "  check     {\"files\", \"bytes\", \"failed\": [{\"path\", \"offset\", \"error\"}]}\n"
+    "  check     {\"files\", \"bytes\", \"copies\", \"failed\": [{\"path\", \"offset\", \"error\"}],\n"
+    "            \"bad_copies\": [{\"path\", \"chunk\", \"server\", \"host\", \"port\", \"state\"}]}\n"
     "\n"
-    "Exit status: 0 done, 1 failed (check: something cannot be read), 2 wrong usage or a path that is on no calf "
+    "Exit status: 0 done, 1 failed (check: something cannot be read, or a copy is bad), 2 wrong usage or a path that is on no calf "
     "mount.";
 
 static void describe(char about[ABOUT_BYTES])

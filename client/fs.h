@@ -26,6 +26,7 @@ struct fs_options {
     struct address master;
     bool exclusive;   /* ask to be the only writing session */
     int64_t retry_ns; /* how long an operation tries */
+    int64_t wait_ns;  /* how long mounting waits for a master; 0: for ever */
     const char *node; /* this client's name, for people; copied */
     const char *shm_directory; /* see chunk_connections.h; NULL: none; copied */
 };

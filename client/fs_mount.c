@@ -10,7 +10,8 @@
 int fs_mount(const struct fs_options *options, struct fs **fs)
 {
     struct master_session_options session = {
-        .master = options->master, .exclusive = options->exclusive, .retry_ns = options->retry_ns, .node = options->node};
+        .master = options->master, .exclusive = options->exclusive, .retry_ns = options->retry_ns,
+        .wait_ns = options->wait_ns, .node = options->node};
     struct fs *made = check_alloc(calloc(1, sizeof *made));
     int rc = master_session_create(&session, &made->session);
     if (rc < 0) {

@@ -379,6 +379,14 @@ static void free_session(struct master_session *session)
     free(session);
 }
 
+static void log_nobody(const struct master_session *session, int rc)
+{
+    char text[ADDRESS_TEXT];
+    log_error("no service from a master at %s within %lld s: %s", units_format_address(&session->options.master, text),
+              (long long)(session->options.wait_ns / NS_PER_S),
+              rc < 0 ? strerror(-rc) : wire_status_text((uint16_t)rc));
+}
+
 int master_session_create(const struct master_session_options *options, struct master_session **session)
 {
     struct master_session *s = check_alloc(calloc(1, sizeof *s));
@@ -393,14 +401,18 @@ int master_session_create(const struct master_session_options *options, struct m
     (void)pthread_condattr_destroy(&monotonic);
     strncpy(s->node, options->node, sizeof s->node - 1);
     struct retry retry;
-    retry_start(&retry, INT64_MAX / 2);
+    retry_start(&retry, options->wait_ns ? options->wait_ns : INT64_MAX / 2);
     int rc;
     while (is_passing(rc = begin_session(s))) {
         if (rc != WIRE_AGAIN) /* the only other session is being told that it is not alone any more */
             log_silence(s, rc < 0 ? rc : -wire_status_errno((uint16_t)rc));
-        rc = retry_wait(&retry);
-        if (rc < 0)
+        int waited = retry_wait(&retry);
+        if (waited == -EIO)
+            log_nobody(s, rc);
+        if (waited < 0) {
+            rc = waited == -EIO ? -ETIMEDOUT : waited;
             break;
+        }
     }
     if (rc > 0)
         rc = refusal(s, rc);

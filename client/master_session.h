@@ -27,6 +27,7 @@ struct master_session_options {
     struct address master;
     bool exclusive;      /* ask to be the only writing session */
     int64_t retry_ns;    /* how long one call tries before -EIO */
+    int64_t wait_ns;     /* how long master_session_create waits for a master that is away; 0: for ever */
     const char *node;    /* this client's name, for people; copied */
 };
 

@@ -26,7 +26,7 @@ enum { DONE = 0, FAILED = 1, WRONG = 2 };
 struct command_line {
     struct address master;
     bool exclusive, foreground;
-    uint64_t retry_s;
+    uint64_t retry_s, wait_s;
     unsigned level;
     const char *shm;
     char shm_full[SHARED_MEMORY_DIRECTORY_LIMIT + 1];
@@ -35,7 +35,7 @@ struct command_line {
 
 static int read_command_line(int argc, char **argv, struct command_line *line)
 {
-    *line = (struct command_line){.master = {.host = "127.0.0.1", .port = 9421}, .retry_s = 60, .level = LOG_INFO};
+    *line = (struct command_line){.master = {.host = "127.0.0.1", .port = 9421}, .retry_s = 60, .wait_s = 60, .level = LOG_INFO};
     const struct option_row rows[] = {
         {.name = "master", .kind = OPTION_ADDRESS, .argument = "HOST:PORT", .target = &line->master,
          .help = "where the master listens for clients; default 127.0.0.1:9421"},
@@ -45,6 +45,8 @@ static int read_command_line(int argc, char **argv, struct command_line *line)
          .help = "share memory with chunkservers on this machine that name the same directory; others are reached by TCP"},
         {.name = "retry", .kind = OPTION_NUMBER, .argument = "SECONDS", .target = &line->retry_s, .min = 1, .max = 86400,
          .help = "how long an operation tries to reach the cluster before it fails; default 60"},
+        {.name = "wait", .kind = OPTION_NUMBER, .argument = "SECONDS", .target = &line->wait_s, .max = 86400,
+         .help = "how long to wait for a master that does not answer when mounting; 0: for ever; default 60"},
         {.name = "log", .kind = OPTION_CHOICE, .argument = "error|warning|info|debug", .target = &line->level,
          .help = "what is logged; default info"},
         {.name = "foreground", .letter = 'f', .kind = OPTION_FLAG, .target = &line->foreground,
@@ -153,6 +155,7 @@ static int mount_and_serve(struct command_line *line)
                                  .exclusive = line->exclusive,
                                  .retry_ns = (int64_t)line->retry_s * NS_PER_S,
                                  .shm_directory = line->shm ? line->shm_full : NULL,
+                                 .wait_ns = (int64_t)line->wait_s * NS_PER_S,
                                  .node = node};
     struct fs *fs;
     if (fs_mount(&options, &fs) < 0)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/chunk_verify.h"
 #include "client/fs_calls.h"
 #include "client/fs_state.h"
 #include "common/check.h"
@@ -21,8 +22,9 @@
 #define COUNTERS PREFIX "counters"
 #define GOAL PREFIX "goal"
 #define CHUNKS PREFIX "chunks"
+#define VERIFY PREFIX "verify"
 
-enum { ROOT = 1 };
+enum { ROOT = 1, PAGE_BYTES = 48 * 1024 };
 
 bool virtual_xattrs_has(const char *name)
 {
@@ -145,49 +147,99 @@ static void print_copy(const struct wire_chunk_copy *copy, const char *before, F
     fputs("}", out);
 }
 
-static int print_chunks(struct fs *fs, uint64_t ino, FILE *out)
+/* Where the copies of the chunks from index `first` on are, as far as one reply of the master goes. */
+static int ask_for_chunks(struct fs *fs, uint64_t ino, uint32_t first, struct master_call *call)
 {
-    union wire_any request = {.file_chunks = {.ino = ino}};
+    union wire_any request = {.file_chunks = {.ino = ino, .first = first}};
     struct wire_attr attr;
-    const char *before = "";
     int rc = fs_getattr(fs, ino, &attr);
     if (rc == 0 && !S_ISREG(attr.mode))
         rc = -ENODATA;
-    if (rc < 0)
-        return rc;
+    return rc < 0 ? rc : fs_calls_make(fs, WIRE_TYPE_file_chunks, &request, call);
+}
+
+/* Whole chunks, from index `first` on; with `page` as many as fit well, else all. */
+static int print_chunks(struct fs *fs, uint64_t ino, uint32_t first, bool page, FILE *out)
+{
+    const char *before = "";
+    bool full = false;
     fputs("[", out);
     do {
         struct master_call call;
-        rc = fs_calls_make(fs, WIRE_TYPE_file_chunks, &request, &call);
+        int rc = ask_for_chunks(fs, ino, first, &call);
         if (rc < 0)
             return rc;
         struct wire_chunk_copy copy;
-        while (wire_next_chunk_copy(&call.reply.file_chunks_reply.copies, &copy)) {
+        uint32_t last = UINT32_MAX;
+        while (!full && wire_next_chunk_copy(&call.reply.file_chunks_reply.copies, &copy)) {
+            full = page && copy.index != last && ftell(out) > PAGE_BYTES;
+            if (full)
+                break;
             print_copy(&copy, before, out);
             before = ", ";
+            last = copy.index;
         }
         uint32_t next = call.reply.file_chunks_reply.next;
         master_session_finish(fs->session, &call);
-        if (next <= request.file_chunks.first || ftell(out) > WIRE_XATTR_LIMIT)
-            break;
-        request.file_chunks.first = next;
-    } while (true);
+        full = full || next <= first || ftell(out) > WIRE_XATTR_LIMIT;
+        first = next;
+    } while (!full);
     fputs("]", out);
+    return 0;
+}
+
+/* The copies of one chunk, each read wholly and compared with its checksums. */
+static int print_verified(struct fs *fs, uint64_t ino, uint32_t index, FILE *out)
+{
+    struct master_call call;
+    struct wire_attr attr;
+    const char *before = "";
+    int rc = fs_getattr(fs, ino, &attr);
+    if (rc == 0)
+        rc = ask_for_chunks(fs, ino, index, &call);
+    if (rc < 0)
+        return rc;
+    struct wire_chunk_copy copy;
+    fputs("[", out);
+    while (wire_next_chunk_copy(&call.reply.file_chunks_reply.copies, &copy) && copy.index == index) {
+        if (copy.server.id && copy.state == WIRE_COPY_VALID)
+            copy.state = chunk_verify_copy(fs, &copy, attr.size);
+        print_copy(&copy, before, out);
+        before = ", ";
+    }
+    fputs("]", out);
+    master_session_finish(fs->session, &call);
     return 0;
 }
 
 /* ---- all of them ---- */
 
+/* The number behind a prefix. */
+static bool has_index(const char *name, const char *prefix, uint32_t *index)
+{
+    uint64_t number;
+    size_t length = strlen(prefix);
+    if (strncmp(name, prefix, length) != 0 || units_parse_number(name + length, 0, UINT32_MAX - 1, &number) < 0)
+        return false;
+    *index = (uint32_t)number;
+    return true;
+}
+
 int virtual_xattrs_get(struct fs *fs, uint64_t ino, const char *name, char **text, size_t *bytes)
 {
     int rc = -ENODATA;
+    uint32_t index;
     FILE *out = check_alloc(open_memstream(text, bytes));
     if (strcmp(name, COUNTERS) == 0)
         rc = print_counters(fs, ino, out);
     else if (strcmp(name, GOAL) == 0)
         rc = print_goal(fs, ino, out);
     else if (strcmp(name, CHUNKS) == 0)
-        rc = print_chunks(fs, ino, out);
+        rc = print_chunks(fs, ino, 0, false, out);
+    else if (has_index(name, CHUNKS ".", &index))
+        rc = print_chunks(fs, ino, index, true, out);
+    else if (has_index(name, VERIFY ".", &index))
+        rc = print_verified(fs, ino, index, out);
     (void)fclose(out);
     if (rc < 0) {
         free(*text);

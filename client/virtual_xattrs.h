@@ -3,7 +3,9 @@
  * Extended attributes that are answered rather than stored, and not listed:
  *   user.calf.counters   of the root: what the cluster has served, now, and what this client is (JSON)
  *   user.calf.goal       of any inode: copies wanted for each chunk; may be set
- *   user.calf.chunks     of a regular file: each copy of each chunk (JSON)
+ *   user.calf.chunks     of a regular file: each copy of each chunk (JSON); too large for a file of many chunks
+ *   user.calf.chunks.N   the same from chunk N on, as many as fit; [] at the end
+ *   user.calf.verify.N   the copies of chunk N, each read wholly and compared with its checksums before it is called valid
  * Any thread; all but virtual_xattrs_has block.
  */
 #ifndef CALF_VIRTUAL_XATTRS_H

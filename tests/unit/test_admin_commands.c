@@ -284,7 +284,7 @@ static const char *make_file(const char *chunks)
     (void)scratch_path(dir, "file", path);
     if (setxattr(path, "user.calf.goal", "2", 1, 0) < 0)
         return NULL;
-    assert_int_equal(setxattr(path, "user.calf.chunks", chunks, strlen(chunks), 0), 0);
+    assert_int_equal(setxattr(path, "user.calf.chunks.0", chunks, strlen(chunks), 0), 0);
     return path;
 }
 
@@ -378,23 +378,24 @@ static void test_check(void **state)
 {
     (void)state;
     struct failures failures = {0};
+    const struct admin_check_calls calls = {&failures, count_failure, NULL};
     struct admin_check_result result;
     char path[2 * SCRATCH_PATH], big[70000] = {0};
     assert_int_equal(scratch_write(dir, "small", "abc", 3), 0);
     assert_int_equal(scratch_write(dir, "big", big, sizeof big), 0);
     assert_int_equal(symlink("/nonexistent", scratch_path(dir, "link", path)), 0);
     assert_int_equal(mkfifo(scratch_path(dir, "fifo", path), 0600), 0);
-    assert_int_equal(admin_check_walk(dir, count_failure, &failures, &result), 0);
+    assert_int_equal(admin_check_walk(dir, &calls, &result), 0);
     assert_int_equal(result.files, 2);
     assert_int_equal(result.bytes, 70003);
     assert_int_equal(result.failed, 0);
     assert_int_equal(failures.count, 0);
     /* Nothing is mapped at address 0, so reading it there fails. */
-    assert_int_equal(admin_check_walk("/proc/self/mem", count_failure, &failures, &result), 0);
+    assert_int_equal(admin_check_walk("/proc/self/mem", &calls, &result), 0);
     assert_int_equal(result.failed, 1);
     assert_int_equal(failures.error, EIO);
     assert_int_equal(failures.offset, 0);
-    assert_int_equal(admin_check_walk("/nonexistent", count_failure, &failures, &result), -ENOENT);
+    assert_int_equal(admin_check_walk("/nonexistent", &calls, &result), -ENOENT);
 }
 
 static void test_check_command(void **state)
@@ -402,7 +403,7 @@ static void test_check_command(void **state)
     (void)state;
     const char *path = require_file("[]");
     assert_int_equal(run(&nobody, false, "check", path, NULL), ADMIN_DONE);
-    assert_string_equal(output, "1 files, 10 B read, 0 failed\n");
+    assert_string_equal(output, "1 files, 10 B read, 0 failed; 0 copies of chunks, 0 bad\n");
     assert_int_equal(run(&nobody, true, "check", path, NULL), ADMIN_DONE);
     expect(output, "\"failed\": []");
 }
