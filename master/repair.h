@@ -20,9 +20,9 @@
 #include "master/chunk_ops.h"
 
 #define REPAIR_PATIENCE_NS (10 * NS_PER_S) /* a server that is away for longer is missed, unless patience_ns says otherwise */
-#define REPAIR_UNMET_NS (30 * NS_PER_S)    /* chunks for whose copies there is no place are tried again */
+#define REPAIR_UNMET_NS (10 * NS_PER_S)    /* chunks for whose copies there is no place are tried again */
 #define REPAIR_FAILED_NS (3 * NS_PER_S)    /* after a copy that failed */
-#define REPAIR_FULL_NS (30 * NS_PER_S)     /* a server that had no room for a copy is not asked again */
+#define REPAIR_FULL_NS (3 * NS_PER_S)      /* a server that had no room for a copy is not asked again */
 #define REPAIR_JOB_NS (600 * NS_PER_S)     /* a copy takes no longer */
 
 enum {
@@ -93,7 +93,7 @@ void repair_fini(struct core *core);
 
 /* ---- repair_balance.c ---- */
 
-/* Share of a server's space that is used, in millionths, with what balancing has moved and it has not reported yet. */
+/* Share of a server's space that is used, in millionths. */
 uint64_t repair_used_ppm(const struct server *server);
 
 /* Begins moves if servers are filled unevenly and nothing else is to be done. */

@@ -14,14 +14,29 @@
 #define STOP_PPM 30000
 #define REST_NS (4 * NS_PER_S)  /* longer than it takes to delete and to report */
 
-enum { MOVES_AT_ONCE = 2, MOVES_A_ROUND = 64, LOOK_CHUNKS = 20000, HEADER_BYTES = 8192 };
+enum { MOVES_AT_ONCE = 2, MOVES_A_ROUND = 256, LOOK_CHUNKS = 20000, HEADER_BYTES = 8192 };
+
+static uint64_t share_ppm(uint64_t bytes, const struct server *server)
+{
+    return server->total_bytes ? (uint64_t)((double)bytes / (double)server->total_bytes * PPM) : PPM;
+}
 
 uint64_t repair_used_ppm(const struct server *server)
 {
-    int64_t used = (int64_t)server->used_bytes + server->moved_bytes;
-    if (server->total_bytes == 0)
-        return PPM;
-    return used <= 0 ? 0 : (uint64_t)((double)used / (double)server->total_bytes * PPM);
+    return share_ppm(server->used_bytes, server);
+}
+
+static uint64_t planned_ppm(const struct server *server)
+{
+    return share_ppm(server->planned_bytes, server);
+}
+
+/* A round goes by what the servers used when it began and by its own moves: what they report meanwhile has some of
+ * those in it and not others. */
+static void plan_round(const struct core *core)
+{
+    for (uint32_t i = 0; i < core->servers.count; i++)
+        core->servers.list[i]->planned_bytes = core->servers.list[i]->used_bytes;
 }
 
 /* The fullest and the emptiest server; false: there are not two. */
@@ -32,9 +47,9 @@ static bool find_extremes(const struct core *core, struct server **from, struct 
         struct server *server = core->servers.list[i];
         if (!server->connected || server->draining || server->total_bytes == 0)
             continue;
-        if (!*from || repair_used_ppm(server) > repair_used_ppm(*from))
+        if (!*from || planned_ppm(server) > planned_ppm(*from))
             *from = server;
-        if (!*to || repair_used_ppm(server) < repair_used_ppm(*to))
+        if (!*to || planned_ppm(server) < planned_ppm(*to))
             *to = server;
     }
     return *from && *from != *to;
@@ -59,9 +74,9 @@ static bool fits(const struct core *core, struct chunk *chunk, const struct serv
     for (uint8_t i = 0; i < chunk->copy_count; i++)
         if (!repair_is_good(core, chunk, &copies[i]))
             return false;
-    double after_from = ((double)from->used_bytes + (double)from->moved_bytes - (double)bytes) / (double)from->total_bytes;
-    double after_to = ((double)to->used_bytes + (double)to->moved_bytes + (double)bytes) / (double)to->total_bytes;
-    return after_from >= after_to && server_free_bytes(to) > (uint64_t)bytes &&
+    return from->planned_bytes > (uint64_t)bytes &&
+           share_ppm(from->planned_bytes - (uint64_t)bytes, from) >= share_ppm(to->planned_bytes + (uint64_t)bytes, to) &&
+           server_free_bytes(to) > (uint64_t)bytes &&
            !server_has_command(to, chunk->node.id);
 }
 
@@ -77,15 +92,6 @@ static struct chunk *find_chunk(struct core *core, const struct server *from, co
                 return (struct chunk *)node;
     }
     return NULL;
-}
-
-static void end_round(struct core *core, struct core_time now)
-{
-    struct repair_state *r = &core->repair;
-    for (uint32_t i = 0; i < core->servers.count; i++)
-        core->servers.list[i]->moved_bytes = 0;
-    r->balance_moves = 0;
-    r->balance_rest_ns = now.mono_ns + REST_NS;
 }
 
 static bool only_moves(const struct core *core)
@@ -116,8 +122,10 @@ void repair_balance(struct core *core, struct core_time now)
     struct server *from, *to;
     if (now.mono_ns < r->balance_rest_ns || !only_moves(core))
         return;
+    if (r->balance_moves == 0)
+        plan_round(core);
     bool apart = find_extremes(core, &from, &to);
-    uint64_t difference = apart ? repair_used_ppm(from) - repair_used_ppm(to) : 0;
+    uint64_t difference = apart ? planned_ppm(from) - planned_ppm(to) : 0;
     if (r->balance_moves == 0 && r->job_count == 0 && difference <= (r->balancing ? STOP_PPM : START_PPM)) {
         if (r->balancing)
             say(r, false, NULL, NULL);
@@ -130,13 +138,15 @@ void repair_balance(struct core *core, struct core_time now)
         if (!r->balancing)
             say(r, true, from, to);
         int64_t bytes = size_of(core, chunk);
-        from->moved_bytes -= bytes;
-        to->moved_bytes += bytes;
+        from->planned_bytes -= (uint64_t)bytes;
+        to->planned_bytes += (uint64_t)bytes;
         r->balance_moves++;
         repair_jobs_copy(core, chunk, from->id, to->id, REPAIR_BALANCE, now);
         (void)find_extremes(core, &from, &to);
-        difference = repair_used_ppm(from) - repair_used_ppm(to);
+        difference = planned_ppm(from) - planned_ppm(to);
     }
-    if (r->job_count == 0)
-        end_round(core, now);
+    if (r->job_count == 0) {
+        r->balance_moves = 0;
+        r->balance_rest_ns = now.mono_ns + REST_NS;
+    }
 }

@@ -242,6 +242,7 @@ void repair_result(struct core *core, struct server *server, const struct server
     if (valid && (status == WIRE_OK || status == WIRE_NO_SPACE || status == WIRE_DAMAGED || status == WIRE_NO_CHUNK))
         repair_note(core, chunk);
     repair_run(core, now);
+    repair_balance(core, now);
 }
 
 void repair_server_gone(struct core *core, const struct server *server, struct core_time now)

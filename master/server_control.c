@@ -12,6 +12,7 @@
 #include "master/repair.h"
 
 #define HOLD_NS NS_PER_S
+#define HOLD_BUSY_NS (10 * NS_PER_MS) /* while results are awaited, which come with the next poll */
 
 enum { REQUESTS_A_ROUND = 64, REPLY_ROOM = WIRE_BODY_LIMIT - 256 };
 
@@ -230,9 +231,14 @@ static void control_ready(struct event_source *source, uint32_t events)
         take_request(control, request, &header, body);
 }
 
+static int64_t hold_ns(const struct server *server)
+{
+    return server->sent.first ? HOLD_BUSY_NS : HOLD_NS;
+}
+
 static bool must_answer(const struct server *server, const struct held_poll *poll, int64_t now_ns)
 {
-    return !server->connected || server_has_work(server) || now_ns - poll->since_ns >= HOLD_NS;
+    return !server->connected || server_has_work(server) || now_ns - poll->since_ns >= hold_ns(server);
 }
 
 static void answer_poll(struct server_control *control, struct server *server, struct held_poll *poll)
@@ -279,8 +285,9 @@ int64_t server_control_deadline(const struct server_control *control)
     int64_t deadline = INT64_MAX;
     for (uint32_t i = 0; i < servers->count; i++) {
         const struct held_poll *poll = &control->polls[servers->list[i]->id];
-        if (poll->request && poll->since_ns + HOLD_NS < deadline)
-            deadline = poll->since_ns + HOLD_NS;
+        int64_t until = poll->since_ns + hold_ns(servers->list[i]);
+        if (poll->request && until < deadline)
+            deadline = until;
     }
     return deadline;
 }

@@ -57,10 +57,11 @@ struct server {
     int64_t last_poll_ns;      /* 0: never */
     int64_t lost_ns;           /* since when it is away; 0: since the master started */
     uint64_t turn;             /* placement: who has the least is next */
-    /* repair.h: copies being made here and from here; no room for more until then; what balancing has moved here and
-     * is not in used_bytes yet */
+    /* repair.h: copies being made here and from here; no room for more until then; what it uses after the moves of this
+     * round of balancing */
     uint32_t copies_in, copies_out;
-    int64_t full_until_ns, moved_bytes;
+    int64_t full_until_ns;
+    uint64_t planned_bytes;
     uint64_t next_number;
     struct server_commands waiting, sent;
     struct server_commands fresh, held; /* deletions, until the journal has what they rest on: see server_hold */

@@ -10,7 +10,7 @@
 #include "master/repair.h"
 #include "tests/unit/core_fixture.h"
 
-enum { CLUSTER_SERVERS = 5, CLUSTER_CHUNKS = 64 };
+enum { CLUSTER_SERVERS = 5, CLUSTER_CHUNKS = 64, CLUSTER_COPY_BYTES = 9192 };
 
 struct pretended_copy {
     chunk_id id; /* 0: none */
@@ -133,13 +133,13 @@ static inline unsigned cluster_serve(struct repair_cluster *c, server_id id)
     return count;
 }
 
-/* What the servers say they use: 64 KiB a copy. */
+/* What the servers say they use. */
 static inline void cluster_report_use(struct repair_cluster *c)
 {
     for (uint32_t id = 1; id <= c->f->core.servers.count; id++) {
         uint64_t used = 0;
         for (int i = 0; i < CLUSTER_CHUNKS; i++)
-            used += c->stores[id][i].id ? 64 << 10 : 0;
+            used += c->stores[id][i].id ? CLUSTER_COPY_BYTES : 0;
         cluster_server(c, id)->used_bytes = used;
     }
 }

@@ -284,7 +284,7 @@ static void a_new_server_gets_its_share_and_then_it_is_quiet(void **state)
     char name[8];
     (void)state;
     for (server_id id = 1; id <= 3; id++)
-        cluster_server(c, id)->total_bytes = 4 << 20; /* 64 chunks */
+        cluster_server(c, id)->total_bytes = 64 * CLUSTER_COPY_BYTES;
     for (int i = 0; i < 40; i++) {
         (void)snprintf(name, sizeof name, "%d", i);
         (void)cluster_file(c, name, 2, 2);
@@ -292,7 +292,7 @@ static void a_new_server_gets_its_share_and_then_it_is_quiet(void **state)
     cluster_run(c, 60);
     uint64_t used[4];
     for (server_id id = 1; id <= 3; id++)
-        used[id] = cluster_server(c, id)->used_bytes >> 16;
+        used[id] = cluster_server(c, id)->used_bytes / CLUSTER_COPY_BYTES;
     assert_int_equal(used[1] + used[2] + used[3], 80);
     for (server_id id = 1; id <= 3; id++)
         assert_in_range(used[id], 24, 30);
