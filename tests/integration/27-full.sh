@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A full cluster: ENOSPC at once from write or fsync, with the first error kept; metadata, reads and deletes go on, on that file and
+# on others; space comes back after a delete. While one chunkserver is full, what is free on another is used.
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+
+requires root fuse perl
+[ -z "$PLAIN" ] || skip "about chunkservers"
+CHUNKSERVER_BYTES=$((48 << 20))
+start_master --geometry small
+start_chunkserver 1
+start_chunkserver 2
+mount_calf
+
+free_bytes() { stat -f -c '%a %S' "$MNT" | { read -r blocks size; echo $((blocks * size)); }; }
+
+step "until it is full"
+head -c $((8 << 20)) /dev/urandom >"$TEST_DIR/expected"
+cp "$TEST_DIR/expected" "$MNT/kept"
+begin=$(date +%s)
+for i in 1 2 3 4; do
+    start_job filler$i dd if=/dev/zero of="$MNT/fill$i" bs=256k count=1000 conv=fsync
+done
+for i in 1 2 3 4; do
+    if job_status filler$i 40; then
+        fail "250 MiB fit into 96"
+    fi
+    grep -q 'No space left on device' "$TEST_DIR/job-filler$i.log" || fail "not ENOSPC: $(cat "$TEST_DIR/job-filler$i.log")"
+done
+[ $(($(date +%s) - begin)) -lt 40 ] || fail "it took $(($(date +%s) - begin)) s to say that it is full"
+[ "$(free_bytes)" -lt $((4 << 20)) ] || fail "ENOSPC with $(free_bytes) bytes free"
+
+step "full is said at once, by write or fsync or close"
+begin=$(date +%s%N)
+assert_fails 1 dd if=/dev/zero of="$MNT/more" bs=256k count=40 conv=fsync 2>"$TEST_DIR/error"
+grep -q 'No space left on device' "$TEST_DIR/error" || fail "not ENOSPC: $(cat "$TEST_DIR/error")"
+took=$((($(date +%s%N) - begin) / 1000000))
+[ $took -lt 5000 ] || fail "ENOSPC took $took ms"
+
+step "everything else goes on"
+begin=$(date +%s)
+mkdir "$MNT/d"
+for i in $(seq 50); do : >"$MNT/d/$i"; done
+mv "$MNT/d/1" "$MNT/d/one"
+ln "$MNT/d/one" "$MNT/d/link"
+ls -l "$MNT/d" >/dev/null
+dd if="$MNT/kept" bs=1M iflag=direct status=none | cmp - "$TEST_DIR/expected" || fail "what was there differs"
+dd if="$TEST_DIR/expected" of="$MNT/kept" bs=1M conv=notrunc,fsync status=none # in place: needs no space
+rm -r "$MNT/d"
+[ $(($(date +%s) - begin)) -lt 20 ] || fail "metadata and reads took $(($(date +%s) - begin)) s"
+
+step "space comes back"
+rm "$MNT"/fill* "$MNT/more"
+there_is_room() { [ "$(free_bytes)" -gt $((70 << 20)) ]; }
+wait_for "the space of what was deleted is free" 20 there_is_room
+cp "$TEST_DIR/expected" "$MNT/again"
+sync "$MNT/again"
+cmp "$MNT/again" "$TEST_DIR/expected" || fail "what is written afterwards differs"
+
+step "one is full, the other is not"
+rm "$MNT/again"
+calf servers drain 2 >/dev/null
+drained() { calf servers | grep -q 'may be stopped'; }
+wait_for "server 2 is empty" 30 drained
+assert_fails 1 dd if=/dev/zero of="$MNT/fill" bs=256k count=1000 conv=fsync 2>/dev/null
+calf servers undrain 2 >/dev/null
+dd if=/dev/urandom of="$TEST_DIR/big" bs=1M count=20 status=none
+cp "$TEST_DIR/big" "$MNT/big" || fail "ENOSPC with $(free_bytes) bytes free on the other"
+sync "$MNT/big"
+cmp "$MNT/big" "$TEST_DIR/big" || fail "what went to the other differs"
+calf goal set 3 "$MNT/big" # of two servers
+grows() { grep -q 'no chunkserver with room' "$TEST_DIR/master.log"; }
+wait_for "the log says why a copy is missing" 30 grows
