@@ -9,6 +9,7 @@
 #include "common/units.h"
 #include "iobench/cache_policy.h"
 #include "iobench/cpu_account.h"
+#include "iobench/memory_account.h"
 #include "iobench/interrupt.h"
 #include "iobench/served_check.h"
 #include "iobench/served_counters.h"
@@ -91,6 +92,8 @@ static int run_workers(struct run *run, const char *phase, const struct workers_
         rc = workers_await(workers, WORKERS_DONE, &watch);
         if (run->measured)
             cpu_account_take(&run->processes, &run->cpu_after);
+        if (run->measured)
+            memory_account_take(&run->processes, &run->sample->memory);
     }
     if (rc == -ETIMEDOUT)
         return give_up(run, workers);
@@ -129,6 +132,7 @@ static struct workers_job job_of(const struct run *run, enum test_kind test, con
         .file_bytes = run->cell->file_bytes,
         .seed = run->order_seed,
         .load = *run->context->load,
+        .instances = run->scenario->instances,
         .direct = config->cache == CACHE_DIRECT,
     };
 }
@@ -275,6 +279,7 @@ static void take_outcome(struct run *run, struct workers_outcome *outcome)
     sample->read_operations = run->workload->reads && run->workload->writes ? outcome->read_operations : 0;
     sample->warm_up_bytes = outcome->warm_up_operations * run->cell->block_bytes;
     sample->worker_rates = outcome->rates;
+    sample->instances = outcome->instances;
     struct sample series = {.intervals = outcome->intervals, .interval_count = outcome->interval_count}, copy;
     sample_copy(&copy, &series);
     sample->intervals = copy.intervals;

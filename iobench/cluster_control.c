@@ -37,7 +37,8 @@ const char *cluster_control_script(void)
 
 static int run(const struct cluster_control *control, const char *command, const char *scenario, bool up)
 {
-    char chunkservers[24], bytes[24];
+    char chunkservers[24], bytes[24], clients[24];
+    text_print(clients, sizeof clients, "%llu", (unsigned long long)control->clients);
     text_print(chunkservers, sizeof chunkservers, "%llu", (unsigned long long)control->chunkservers);
     text_print(bytes, sizeof bytes, "%llu", (unsigned long long)control->chunkserver_bytes);
     const char *words[12];
@@ -56,6 +57,10 @@ static int run(const struct cluster_control *control, const char *command, const
     if (up && control->chunkserver_bytes > 0) {
         words[count++] = "--size";
         words[count++] = bytes;
+    }
+    if (up && control->clients > 0) {
+        words[count++] = "--clients";
+        words[count++] = clients;
     }
     char *argv[12];
     for (int i = 0; i < count; i++)

@@ -14,6 +14,7 @@ struct cluster_control {
     const char *state;          /* --state of the script */
     uint64_t chunkservers;      /* 0: the script's default */
     uint64_t chunkserver_bytes; /* of each, likewise */
+    uint64_t clients;           /* mounts, likewise */
 };
 
 /* Both return 0; the script's exit status; or a negative errno: -EINTR when an interrupt came (the script has

@@ -3,11 +3,23 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/scope.h"
+
+/* "chunkserver12" is a chunkserver. */
+static enum result_part part_of(const char *name)
+{
+    static const char *const names[RESULT_PARTS] = {"master", "chunkserver", "client"};
+    size_t length = strcspn(name, "0123456789");
+    for (unsigned i = 0; i < RESULT_PARTS; i++)
+        if (strlen(names[i]) == length && strncmp(name, names[i], length) == 0)
+            return (enum result_part)i;
+    return RESULT_PARTS;
+}
 
 void cpu_account_processes(const char *path, struct cpu_processes *processes)
 {
@@ -16,8 +28,11 @@ void cpu_account_processes(const char *path, struct cpu_processes *processes)
     char line[256];
     while (file && processes->count < CPU_ACCOUNT_PROCESSES && fgets(line, sizeof line, file)) {
         int pid;
-        if (sscanf(line, "%*s %d", &pid) == 1 && pid > 0)
-            processes->pid[processes->count++] = pid;
+        char name[64];
+        if (sscanf(line, "%63s %d", name, &pid) != 2 || pid <= 0)
+            continue;
+        processes->part[processes->count] = part_of(name);
+        processes->pid[processes->count++] = pid;
     }
 }
 
@@ -76,9 +91,15 @@ void cpu_account_between(const struct cpu_processes *processes, const struct cpu
     use->steal_s = not_negative(after->steal_s - before->steal_s);
     use->workers_s = not_negative(workers_s);
     use->cluster_s = 0;
-    for (uint32_t i = 0; i < processes->count; i++)
-        if (before->process_s[i] >= 0 && after->process_s[i] >= 0)
-            use->cluster_s += not_negative(after->process_s[i] - before->process_s[i]);
+    memset(use->part_s, 0, sizeof use->part_s);
+    for (uint32_t i = 0; i < processes->count; i++) {
+        if (before->process_s[i] < 0 || after->process_s[i] < 0)
+            continue;
+        double used = not_negative(after->process_s[i] - before->process_s[i]);
+        use->cluster_s += used;
+        if (processes->part[i] < RESULT_PARTS)
+            use->part_s[processes->part[i]] += used;
+    }
     use->unattributed_s = not_negative(use->machine_busy_s - use->workers_s - use->cluster_s);
 }
 

@@ -19,6 +19,7 @@ enum { CPU_ACCOUNT_PROCESSES = 128 };
 struct cpu_processes {
     uint32_t count;
     pid_t pid[CPU_ACCOUNT_PROCESSES];
+    enum result_part part[CPU_ACCOUNT_PROCESSES]; /* RESULT_PARTS: some other */
 };
 
 struct cpu_snapshot {

@@ -23,6 +23,20 @@ void file_set_init(struct file_set *set, const char *directory, char prefix, uin
     }
 }
 
+void file_set_spread(struct file_set *set, const char *mount, uint32_t count)
+{
+    size_t length = strlen(mount);
+    for (uint32_t i = 0; i < FILE_SET_FILES; i++) {
+        uint32_t number = i % count + 1;
+        char rest[FILE_SET_PATH];
+        if (number == 1)
+            continue;
+        CHECK(strncmp(set->paths[i], mount, length) == 0);
+        (void)snprintf(rest, sizeof rest, "%s", set->paths[i] + length);
+        CHECK(snprintf(set->paths[i], FILE_SET_PATH, "%s%u%s", mount, number, rest) < FILE_SET_PATH);
+    }
+}
+
 void file_set_renew(struct file_set *set, uint32_t from, uint32_t to, uint32_t generation)
 {
     CHECK(from <= to && to <= FILE_SET_FILES);

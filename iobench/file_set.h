@@ -24,6 +24,10 @@ struct file_set {
 /* Names the files; makes none. prefix: one letter. The identities' file numbers start at first_number. */
 void file_set_init(struct file_set *set, const char *directory, char prefix, uint32_t first_number);
 
+/* File i lies on mount i % count of the same file system: its path begins with that mount's directory, DIRECTORY + number from
+ * the second on ("/run/calf/bare/mnt", "mnt2", ...), where set's begin with the first one's. */
+void file_set_spread(struct file_set *set, const char *mount, uint32_t count);
+
 /* Gives files from..to-1 a new generation: what is written next. */
 void file_set_renew(struct file_set *set, uint32_t from, uint32_t to, uint32_t generation);
 

@@ -41,6 +41,23 @@ struct latency_summary {
     uint64_t min_ns, mean_ns, p50_ns, p90_ns, p99_ns, p999_ns, p9999_ns, max_ns;
 };
 
+/* What a calf cluster is made of. */
+enum result_part { RESULT_PART_MASTER, RESULT_PART_CHUNKSERVERS, RESULT_PART_CLIENTS, RESULT_PARTS };
+
+/* KiB at the end of the measured window; 0 where unknown. */
+struct memory_use {
+    uint32_t machine; /* in use on the whole machine, page cache that can be dropped left out */
+    uint32_t iobench;
+    uint32_t part[RESULT_PARTS]; /* resident: their own memory, RAM disks not counted */
+    uint32_t charged; /* to those parts that have a memory cgroup of their own: page cache, RAM disks, sockets, too */
+};
+
+/* Over the mounts of a scenario that has several: each instance's rate is its bytes (operations) divided by its own time. */
+struct instance_rates {
+    uint32_t count;            /* 0: one mount */
+    uint32_t slowest_permille; /* the slowest one's rate in thousandths of the fastest one's */
+};
+
 /* Seconds are CPU time inside the measured window. */
 struct cpu_use {
     double machine_busy_s;  /* all cores, everything but idle and iowait and steal */
@@ -48,6 +65,7 @@ struct cpu_use {
     double cluster_s;       /* the scenario's processes, as far as they are known */
     double unattributed_s;  /* machine - workers - cluster: soft interrupts, veth, the rest */
     double steal_s;         /* taken by the hypervisor */
+    double part_s[RESULT_PARTS]; /* of cluster_s, as far as the part is known */
 };
 
 /* What single workers reached, in bytes per second (operations per second where a test moves no bytes), each over its own
@@ -98,6 +116,8 @@ struct sample {
     uint32_t interval_count;
     struct latency_summary latency;
     struct cpu_use cpu;
+    struct memory_use memory;
+    struct instance_rates instances;
     uint64_t served_read_bytes, served_read_requests; /* by the chunkservers, over the cell; 0 where unknown */
     uint64_t served_write_bytes, served_write_requests;
     bool served_known;
@@ -146,6 +166,7 @@ struct result {
     uint32_t until_width_hundredths; /* adaptive: rounds are added until every interval is at most so many hundredths of a percent
                                         of the baseline wide; 0: rounds as planned */
     uint32_t max_rounds;             /* adaptive: not more than these */
+    uint32_t clients; /* mounts of each scenario that the workers are spread over; 0: one */
     struct result_environment environment;
 
     uint32_t scenario_count;

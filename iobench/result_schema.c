@@ -28,6 +28,7 @@ static const struct result_field top[] = {
     OPTIONAL(struct result, until_width_hundredths, RESULT_FIELD_U32, "until_width_hundredths"),
     OPTIONAL(struct result, max_rounds, RESULT_FIELD_U32, "max_rounds"),
     OPTIONAL(struct result, verify, RESULT_FIELD_BOOL, "verify"),
+    OPTIONAL(struct result, clients, RESULT_FIELD_U32, "clients"),
     OPTIONAL(struct result, sync, RESULT_FIELD_SYNC, "sync"),
     OPTIONAL(struct result, queue_depth, RESULT_FIELD_U32, "queue_depth"),
     OPTIONAL(struct result, rate_limit, RESULT_FIELD_U64, "rate_limit_operations_per_s"),
@@ -138,6 +139,26 @@ static const struct result_field pressure[] = {
     SAMPLE(pressure.memory_ns, RESULT_FIELD_U64, "memory"),
 };
 
+static const struct result_field part_cpu[] = {
+    SAMPLE(cpu.part_s[RESULT_PART_MASTER], RESULT_FIELD_SECONDS, "master"),
+    SAMPLE(cpu.part_s[RESULT_PART_CHUNKSERVERS], RESULT_FIELD_SECONDS, "chunkservers"),
+    SAMPLE(cpu.part_s[RESULT_PART_CLIENTS], RESULT_FIELD_SECONDS, "clients"),
+};
+
+static const struct result_field memory[] = {
+    SAMPLE(memory.machine, RESULT_FIELD_U32, "machine"),
+    SAMPLE(memory.iobench, RESULT_FIELD_U32, "iobench"),
+    SAMPLE(memory.part[RESULT_PART_MASTER], RESULT_FIELD_U32, "master"),
+    SAMPLE(memory.part[RESULT_PART_CHUNKSERVERS], RESULT_FIELD_U32, "chunkservers"),
+    SAMPLE(memory.part[RESULT_PART_CLIENTS], RESULT_FIELD_U32, "clients"),
+    SAMPLE(memory.charged, RESULT_FIELD_U32, "charged"),
+};
+
+static const struct result_field instances[] = {
+    SAMPLE(instances.count, RESULT_FIELD_U32, "count"),
+    SAMPLE(instances.slowest_permille, RESULT_FIELD_U32, "slowest_permille"),
+};
+
 const struct result_group result_schema_top = GROUP("", top);
 const struct result_group result_schema_environment = GROUP("environment", environment);
 const struct result_group result_schema_scenario = GROUP("scenario", scenario);
@@ -148,4 +169,7 @@ const struct result_group result_schema_sample_groups[RESULT_SAMPLE_GROUPS] = {
     [RESULT_SERVED] = GROUP("served", served),
     [RESULT_WORKER_RATES] = GROUP("worker_per_s", worker_rates),
     [RESULT_PRESSURE] = GROUP("pressure_ns", pressure),
+    [RESULT_PART_CPU] = GROUP("part_cpu_ns", part_cpu),
+    [RESULT_MEMORY] = GROUP("memory_kib", memory),
+    [RESULT_INSTANCES] = GROUP("instances", instances),
 };

@@ -52,6 +52,9 @@ enum result_sample_group {
     RESULT_SERVED,
     RESULT_WORKER_RATES,
     RESULT_PRESSURE,
+    RESULT_PART_CPU,
+    RESULT_MEMORY,
+    RESULT_INSTANCES,
     RESULT_SAMPLE_GROUPS
 };
 extern const struct result_group result_schema_sample_groups[RESULT_SAMPLE_GROUPS];

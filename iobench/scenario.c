@@ -55,6 +55,23 @@ static int refuse_directory(const struct scenario *s, int error, char why[SCENAR
     return -EINVAL;
 }
 
+/* Every mount that workers are to be spread over is one. */
+static int check_instances(const struct scenario *s, char why[SCENARIO_WHY])
+{
+    char point[RESULT_TEXT + 16];
+    struct mount_entry mount;
+    for (uint32_t i = 2; i <= s->instances; i++) {
+        text_print(point, sizeof point, "%s%u", s->info->directory, i);
+        if (mount_table_find(MOUNT_TABLE, point, &mount) == 0 && is_calf_mount_at(&mount, point))
+            continue;
+        text_print(why, SCENARIO_WHY, "scenario %s: --clients %u, but no calf mount at %s: start it with "
+                   "'docker/cluster.sh up %s --clients %u', or add --up", s->info->name, s->instances, point,
+                   s->info->name, s->instances);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 static int take_real_path(struct scenario *s, char why[SCENARIO_WHY])
 {
     char real[PATH_MAX];
@@ -75,7 +92,9 @@ int scenario_inspect(struct scenario *s, char why[SCENARIO_WHY])
     struct mount_entry mount;
     if (s->by_name && !scenario_is_mounted(s))
         return refuse_unmounted(s, why);
-    int rc = take_real_path(s, why);
+    int rc = check_instances(s, why);
+    if (rc == 0)
+        rc = take_real_path(s, why);
     if (rc < 0)
         return rc;
     rc = mount_table_find(MOUNT_TABLE, s->info->directory, &mount);
@@ -166,6 +185,9 @@ int scenario_attach(struct scenario *s, uint64_t seed, uint64_t needed_bytes, co
     file_set_init(&s->prepared, s->run_directory, 'f', 0);
     file_set_init(&s->written, s->run_directory, 'w', FILE_SET_FILES);
     file_set_init(&s->names, s->run_directory, 'd', 2 * FILE_SET_FILES);
+    struct file_set *sets[] = {&s->prepared, &s->written, &s->names};
+    for (unsigned i = 0; i < sizeof sets / sizeof sets[0] && s->instances > 1; i++)
+        file_set_spread(sets[i], s->info->directory, s->instances);
     int rc = check_space(s, needed_bytes, why);
     if (rc < 0 || (!direct && !engine->outside_kernel))
         return rc;

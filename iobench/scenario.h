@@ -22,6 +22,7 @@ struct scenario {
     bool attached;              /* the run directory is made */
     bool given_up;              /* a worker never came back: nothing more is asked of its file system */
     char given_up_why[RESULT_TEXT];
+    uint32_t instances; /* mounts: mnt, mnt2, ... that the workers are spread over; 0 or 1: one */
     char mount_point[MOUNT_POINT_LIMIT];
     char run_directory[FILE_SET_DIRECTORY];
     char pids_path[RESULT_TEXT + 16];

@@ -95,6 +95,8 @@ int sweep_options_parse(int argc, char **argv, struct sweep_options *o)
         {"state", 0, OPTION_TEXT, "DIR", "where scenarios are (/run/calf)", &o->state, false, 0, 0, NULL},
         {"chunkservers", 0, OPTION_NUMBER, "N", "of each scenario that --up starts", &o->chunkservers, false, 1,
          32, NULL},
+        {"clients", 0, OPTION_NUMBER, "N", "mounts of each scenario to spread the workers over (1)", &o->clients, false, 1, 32,
+         NULL},
         {"cluster-size", 0, OPTION_SIZE, "BYTES", "of each chunkserver that --up starts", &o->chunkserver_bytes,
          false, MIB, 0, NULL},
     };
@@ -276,6 +278,8 @@ int sweep_options_configure(const struct sweep_options *o, const struct result *
         config->rounds_planned = o->rounds > 0 ? (uint32_t)o->rounds : preset->rounds;
     if (o->seed_given || !keep)
         config->seed = o->seed_given ? o->seed : draw_seed();
+    if (o->clients > 0)
+        config->clients = o->clients > 1 ? (uint32_t)o->clients : 0;
     if (o->verify)
         config->verify = true;
     int rc = take_axes(o, preset, keep && !o->preset_given, config, why);

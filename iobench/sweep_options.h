@@ -18,7 +18,7 @@ struct sweep_options {
     const char *directory; /* the positional argument */
     const char *scenarios, *tests, *blocks, *threads, *engine, *label, *out, *state, *until_width;
     unsigned preset, cache; /* enum plan_preset_number, enum cache_mode */
-    uint64_t size_bytes, rounds, max_rounds, seed, chunkservers, chunkserver_bytes;
+    uint64_t size_bytes, rounds, max_rounds, seed, chunkservers, chunkserver_bytes, clients;
     bool up, a_a, verify, resume, dry_run;
     bool preset_given, cache_given, seed_given, keep;
     struct sweep_axes axes;

@@ -28,7 +28,8 @@ static int wrong(const char *why)
 
 static struct cluster_control control_of(const struct sweep *s)
 {
-    return (struct cluster_control){s->options.state, s->options.chunkservers, s->options.chunkserver_bytes};
+    return (struct cluster_control){s->options.state, s->options.chunkservers, s->options.chunkserver_bytes,
+                                    s->result.clients};
 }
 
 /* UTC time and label, without what a shell or a file system would trip over. */
@@ -237,6 +238,7 @@ int sweep_setup_scenarios(struct sweep *s)
         s->scenarios[i].info = &r->scenarios[i];
         s->scenarios[i].by_name = scenario_list_mount_of(s->options.state, name, mount) == 0 &&
                                   strcmp(mount, r->scenarios[i].directory) == 0;
+        s->scenarios[i].instances = s->scenarios[i].by_name ? r->clients : 0;
     }
     for (uint32_t i = 0; i < r->scenario_count; i++)
         s->scenarios[i].keep_files = s->options.keep;

@@ -13,6 +13,7 @@ void table_print_comparison(FILE *out, const struct comparison *comparison, cons
     table_cells_print(&page);
     table_means_print(&page);
     table_cpu_print(&page);
+    table_use_print(&page);
     table_noise_print(&page);
     table_notes_print(&page);
     table_closing_print(&page);

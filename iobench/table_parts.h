@@ -26,6 +26,9 @@ void table_means_print(const struct table_page *page);
 /* CPU seconds per GiB: means, ratio to the baseline, who used them. */
 void table_cpu_print(const struct table_page *page);
 
+/* Which part used how much CPU time and memory; how far several clients lay apart. Only where results know it. */
+void table_use_print(const struct table_page *page);
+
 /* What the A/A arms show. */
 void table_noise_print(const struct table_page *page);
 

@@ -246,6 +246,29 @@ static void take_rates(const struct workers *all, struct worker_rates *rates)
         rates->mean_inner = (uint64_t)((sum - least - most) / (count - 2));
 }
 
+/* As one user of each mount sees it. Workers on one file are all on the first mount. */
+static void take_instances(const struct workers *all, struct instance_rates *rates)
+{
+    uint32_t count = all->job.instances < all->started ? all->job.instances : all->started;
+    double slowest = 0, fastest = 0;
+    if (count < 2 || all->job.load.shared)
+        return;
+    rates->count = count;
+    for (uint32_t k = 0; k < count; k++) {
+        uint64_t done = 0;
+        int64_t ns = 0;
+        for (uint32_t i = k; i < all->started; i += all->job.instances) {
+            int64_t took = all->worker[i].done_ns - all->window_ns;
+            done += atomic_load(&all->worker[i].operations_done);
+            ns = took > ns ? took : ns;
+        }
+        double rate = ns > 0 ? (double)done / (double)ns : 0;
+        slowest = k == 0 || rate < slowest ? rate : slowest;
+        fastest = rate > fastest ? rate : fastest;
+    }
+    rates->slowest_permille = fastest > 0 ? (uint32_t)(1000 * slowest / fastest) : 0;
+}
+
 static int64_t longer(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -286,6 +309,7 @@ void workers_outcome(struct workers *workers, struct workers_outcome *outcome)
     outcome->bytes = outcome->operations * unit;
     histogram_summarize(merged, &outcome->latency);
     take_rates(workers, &outcome->rates);
+    take_instances(workers, &outcome->instances);
     struct interval_series *series = &workers->series;
     interval_series_end(series, outcome->elapsed_ns, outcome->operations);
     outcome->interval_count = series->count > 1 ? series->count : 0;

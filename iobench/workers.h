@@ -44,6 +44,7 @@ struct workers_job {
     uint64_t file_bytes; /* of each worker, a multiple of block_bytes */
     uint64_t seed;       /* of the random orders; each worker derives its own */
     struct load load;    /* its depth at least 1 */
+    uint32_t instances; /* mounts that the files are spread over, file i on mount i % instances; 0 or 1: one */
     bool direct;
     bool verify; /* readers compare each block; outside of its latency but inside of the window */
     uint64_t covered_bytes; /* for verify: at the beginning of each part only the newest generation is right */
@@ -69,6 +70,7 @@ struct workers_outcome {
     uint32_t failed_workers;
     double cpu_s;     /* of all workers, from the window's begin to their end */
     struct worker_rates rates;
+    struct instance_rates instances;
     struct latency_summary latency;
     uint32_t interval_count;
     struct sample_interval intervals[RESULT_INTERVALS];

@@ -24,6 +24,9 @@ static void the_list_of_processes(void **state)
     assert_int_equal(p.count, 3);
     assert_int_equal(p.pid[1], 34);
     assert_int_equal(p.pid[2], 56);
+    assert_int_equal(p.part[0], RESULT_PART_MASTER);
+    assert_int_equal(p.part[1], RESULT_PART_CHUNKSERVERS);
+    assert_int_equal(p.part[2], RESULT_PART_CLIENTS);
     scratch_remove(dir);
     cpu_account_processes(path, &p);
     assert_int_equal(p.count, 0);
@@ -32,7 +35,7 @@ static void the_list_of_processes(void **state)
 static void burnt_time_is_seen(void **state)
 {
     (void)state;
-    struct cpu_processes p = {1, {getpid()}};
+    struct cpu_processes p = {.count = 1, .pid = {getpid()}, .part = {RESULT_PART_CLIENTS}};
     struct cpu_snapshot before, after;
     struct cpu_use use;
     cpu_account_take(&p, &before);
@@ -42,14 +45,16 @@ static void burnt_time_is_seen(void **state)
     cpu_account_take(&p, &after);
     cpu_account_between(&p, &before, &after, 0, &use);
     assert_true(use.cluster_s > 0.099 && use.cluster_s < 0.2);
+    assert_true(use.part_s[RESULT_PART_CLIENTS] == use.cluster_s && use.part_s[RESULT_PART_MASTER] == 0);
     assert_true(use.machine_busy_s >= 0.05);
 }
 
 static void who_is_gone_counts_nothing(void **state)
 {
     (void)state;
-    struct cpu_processes p = {2, {1, 2}};
-    struct cpu_snapshot before = {10, 1, {5, 3}}, after = {12, 1.5, {5.5, -1}};
+    struct cpu_processes p = {.count = 2, .pid = {1, 2}};
+    struct cpu_snapshot before = {.machine_busy_s = 10, .steal_s = 1, .process_s = {5, 3}};
+    struct cpu_snapshot after = {.machine_busy_s = 12, .steal_s = 1.5, .process_s = {5.5, -1}};
     struct cpu_use use;
     cpu_account_between(&p, &before, &after, 0.25, &use);
     assert_true(use.cluster_s > 0.49 && use.cluster_s < 0.51);
