@@ -68,6 +68,11 @@ BINARIES := $(addprefix $(OUT)/bin/,$(PROGRAMS))
 .PHONY: all
 all: $(BINARIES) ## build the programs into build/$(MODE)/bin (MODE=release|debug|asan|tsan|cov)
 
+# Only this file is for newer processors than the rest; checksum.c asks before it calls it.
+ifeq ($(shell uname -m),x86_64)
+  $(OUT)/common/checksum_avx2.o: MODE_CFLAGS += -mavx2
+endif
+
 $(foreach f,$(FOLDERS),$(eval $(call archive,$(f)): $(call objects,$(call sources,$(f)))))
 $(OUT)/lib%.a:
 	$(say) AR $@
