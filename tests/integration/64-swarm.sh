@@ -17,6 +17,11 @@ cleanup_script() {
     if [ $joined = yes ]; then
         docker stack rm $STACK >/dev/null 2>&1 || true
         docker swarm leave --force >/dev/null 2>&1 || true
+        # Its tasks end by and by; until then they hold the image and the network.
+        for _ in $(seq 100); do
+            [ -n "$(docker ps -aq --filter "label=com.docker.stack.namespace=$STACK")" ] || break
+            sleep 0.2
+        done
         [ -n "$gwbridge" ] || docker network rm docker_gwbridge >/dev/null 2>&1 || true
     fi
     docker image rm "$CALF_IMAGE" >/dev/null 2>&1 || true
