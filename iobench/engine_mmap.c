@@ -5,7 +5,6 @@
  * and becomes an error, -EIO or, beyond the end of a read, -ENODATA. The handler is the process's, the place it returns to the thread's own.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,8 +23,8 @@ struct engine_file {
     enum msync_mode msync;
 };
 
-static _Thread_local sigjmp_buf *bus_return;
-static pthread_once_t handler_once = PTHREAD_ONCE_INIT;
+/* Volatile: only a signal handler reads it, which the compiler does not know of. */
+static _Thread_local sigjmp_buf *volatile bus_return;
 
 static void on_bus(int number)
 {
@@ -35,6 +34,7 @@ static void on_bus(int number)
     (void)raise(number);
 }
 
+/* At each open, since whoever else wants the signal may have taken it. */
 static void install_handler(void)
 {
     /* Without SA_NODEFER the signal would stay blocked after the jump, which restores no mask. */
@@ -60,7 +60,7 @@ static int map_file(const struct engine_open *how, struct engine_file *file)
 
 static int mmap_open(const struct engine_open *how, struct engine_file **file)
 {
-    (void)pthread_once(&handler_once, install_handler);
+    install_handler();
     struct engine_file *opened = calloc(1, sizeof *opened);
     struct engine_open both = *how;
     if (!opened)

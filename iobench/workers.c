@@ -60,15 +60,16 @@ static struct workers *allocate(const struct workers_job *job)
 /* A process that outlives us would go on loading the storage. */
 static int start_process(struct worker *worker)
 {
-    pid_t parent = getpid();
-    worker->process = fork();
-    if (worker->process == 0) {
+    pid_t parent = getpid(), process = fork();
+    if (process == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == parent)
             (void)worker_loop_main(worker);
         _exit(0);
     }
-    return worker->process < 0 ? errno : 0;
+    /* Here alone: the child, which shares this memory, got another number from fork. */
+    worker->process = process;
+    return process < 0 ? errno : 0;
 }
 
 static int start(struct worker *worker)

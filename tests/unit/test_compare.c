@@ -82,6 +82,29 @@ static void the_articles_figures(void **unused)
     result_fini(&r);
 }
 
+/* One side scatters far more than the other: said in the cell. */
+static void a_noisier_side_is_marked(void **unused)
+{
+    (void)unused;
+    static struct result r;
+    const struct result *list = &r;
+    const struct synthetic_plan plan = {.scenarios = 2, .blocks = 1, .threads = 1, .rounds = 8, .noise = 0.01, .seed = 3};
+    struct comparison c;
+    result_init(&r);
+    synthetic_result(&r, &plan);
+    compare_one(&c, &list, NULL);
+    assert_false(c.cells[0].ratios[1].noisier);
+    compare_fini(&c);
+    for (size_t i = 0; i < r.sample_count; i++)
+        if (r.samples[i].scenario == 1 && r.samples[i].test == TEST_WRITE && r.samples[i].round % 2 == 0)
+            r.samples[i].elapsed_ns = r.samples[i].elapsed_ns * 3 / 2;
+    compare_one(&c, &list, NULL);
+    assert_true(c.cells[0].ratios[1].noisier);
+    assert_false(c.cells[1].ratios[1].noisier);
+    compare_fini(&c);
+    result_fini(&r);
+}
+
 static void known_losses_are_found(void **unused)
 {
     (void)unused;
@@ -322,6 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_articles_figures),
+        cmocka_unit_test(a_noisier_side_is_marked),
         cmocka_unit_test(known_losses_are_found),
         cmocka_unit_test(changing_sides_gives_the_exact_reciprocal),
         cmocka_unit_test(means_are_made_round_by_round),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "common/clock.h"
 #include "common/units.h"
 #include "iobench/interrupt.h"
+#include "iobench/worker_names.h"
 #include "iobench/workers.h"
 #include "scratch_dir.h"
 
@@ -202,6 +204,141 @@ static void stopping_is_no_failure(void **state)
     workers_destroy(workers);
 }
 
+/* A flush that takes long is inside of the window: what is not on the storage was not written. */
+static int slow_flush(struct engine_file *file)
+{
+    clock_sleep_ns(300 * NS_PER_MS);
+    return engine_sync.flush(file);
+}
+
+static void fsync_is_inside_of_the_window(void **state)
+{
+    (void)state;
+    struct engine slow = engine_sync;
+    struct workers_outcome o;
+    slow.flush = slow_flush;
+    struct workers_job job = job_of(TEST_WRITE, 65536);
+    job.engine = &slow;
+    assert_int_equal(run(&job, &o), 0);
+    assert_true(o.elapsed_ns >= 300 * NS_PER_MS && o.fsync_ns >= 300 * NS_PER_MS && o.flush_ns >= o.fsync_ns);
+    assert_true(o.first_done_ns >= 300 * NS_PER_MS);
+    job.load.sync = SYNC_NONE;
+    assert_int_equal(run(&job, &o), 0);
+    assert_true(o.fsync_ns < 300 * NS_PER_MS);
+}
+
+static void every_engine_moves_the_same_bytes(void **state)
+{
+    (void)state;
+    static const struct engine *const engines[] = {&engine_sync, &engine_vectored, &engine_aio, &engine_mmap, &engine_stdio};
+    static const enum test_kind tests[] = {TEST_WRITE, TEST_READ, TEST_RANDOM_WRITE, TEST_BACKWARD_READ, TEST_MIXED};
+    struct workers_outcome o;
+    uint32_t generation = 1;
+    for (size_t e = 0; e < sizeof engines / sizeof engines[0]; e++)
+        for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++) {
+            struct workers_job job = job_of(tests[t], 4096);
+            for (uint32_t i = 0; job.workload->writes && i < THREADS; i++) {
+                files[i].oldest = job.workload->reads ? generation : 0;
+                files[i].identity.generation = generation + 1;
+            }
+            generation += job.workload->writes;
+            job.engine = engines[e];
+            job.load.depth = engines[e]->submit ? 7 : 1;
+            job.load.read_percent = 50;
+            job.load.processes = t % 2 == 0;
+            job.verify = true;
+            if (run(&job, &o) != 0)
+                fail_msg("%s %s: %s", engines[e]->name, test_kind_name(tests[t]), o.error);
+            assert_int_equal(o.bytes, THREADS * MIB);
+            /* A second opinion: plain reads. */
+            job = job_of(TEST_READ, 65536);
+            job.verify = true;
+            assert_int_equal(run(&job, &o), 0);
+        }
+}
+
+/* A worker process that is killed fails its cell by name, and nobody waits for it. */
+static int dying_write(struct engine_file *file, void *buffer, size_t bytes, uint64_t offset)
+{
+    if (offset > 0)
+        (void)raise(SIGKILL);
+    return engine_sync.write(file, buffer, bytes, offset);
+}
+
+static void a_killed_process_is_named(void **state)
+{
+    (void)state;
+    struct engine dying = engine_sync;
+    struct workers_outcome o;
+    dying.write = dying_write;
+    struct workers_job job = job_of(TEST_WRITE, 4096);
+    job.engine = &dying;
+    job.load.processes = true;
+    int64_t begin = clock_mono_ns();
+    assert_int_equal(run(&job, &o), -EIO);
+    assert_non_null(strstr(o.error, "was ended by signal 9"));
+    assert_true(clock_mono_ns() - begin < 4 * NS_PER_S);
+}
+
+/* The file is cut while it is mapped: an error, not the end of the program. */
+static void a_mapping_that_breaks_is_an_error(void **state)
+{
+    (void)state;
+    struct workers_outcome o;
+    struct workers_job job = job_of(TEST_WRITE, 4096);
+    assert_int_equal(run(&job, &o), 0);
+    assert_int_equal(truncate(paths[1], 8192), 0);
+    job = job_of(TEST_READ, 4096);
+    job.engine = &engine_mmap;
+    assert_int_equal(run(&job, &o), -EIO);
+    assert_non_null(strstr(o.error, "w.1: read at 8192: the file ends before it should"));
+}
+
+/* A storage that stands still for a while is late for every operation that was due meanwhile. */
+static int hiccup_read(struct engine_file *file, void *buffer, size_t bytes, uint64_t offset)
+{
+    if (offset == 0)
+        clock_sleep_ns(200 * NS_PER_MS);
+    return engine_sync.read(file, buffer, bytes, offset);
+}
+
+static void limited_latency_counts_from_when_it_was_due(void **state)
+{
+    (void)state;
+    struct engine hiccup = engine_sync;
+    struct workers_outcome o;
+    struct workers_job job = job_of(TEST_WRITE, 65536);
+    assert_int_equal(run(&job, &o), 0);
+    hiccup.read = hiccup_read;
+    job = job_of(TEST_READ, 65536); /* 16 blocks each */
+    job.engine = &hiccup;
+    job.threads = 1;
+    job.load.rate_limit = 100;
+    assert_int_equal(run(&job, &o), 0);
+    assert_true(o.elapsed_ns >= 150 * NS_PER_MS);
+    /* Due at 0, 10, 20, ... ms, all begun after 200: the median waited 100 ms or so. */
+    assert_true(o.latency.p50_ns >= 60 * NS_PER_MS && o.latency.max_ns >= 200 * NS_PER_MS);
+}
+
+static void names_are_made_and_counted(void **state)
+{
+    (void)state;
+    static const enum test_kind tests[] = {TEST_CREATE, TEST_STAT, TEST_OPEN, TEST_READDIR, TEST_RENAME, TEST_UNLINK};
+    struct workers_outcome o;
+    for (size_t t = 0; t < sizeof tests / sizeof tests[0]; t++) {
+        struct workers_job job = job_of(tests[t], 1);
+        job.file_bytes = 0;
+        job.load.files_per_worker = 23;
+        job.verify = true;
+        if (run(&job, &o) != 0)
+            fail_msg("%s: %s", test_kind_name(tests[t]), o.error);
+        assert_int_equal(o.bytes, 0);
+        assert_int_equal(o.operations, THREADS * (tests[t] == TEST_READDIR ? WORKER_NAMES_PASSES : 23));
+    }
+    for (uint32_t i = 0; i < THREADS; i++)
+        assert_int_equal(worker_names_remove(paths[i]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +347,12 @@ int main(void)
         cmocka_unit_test_setup(the_one_that_fails_is_named, set_up),
         cmocka_unit_test_setup(the_one_that_hangs_is_named, set_up),
         cmocka_unit_test_setup(stopping_is_no_failure, set_up),
+        cmocka_unit_test_setup(fsync_is_inside_of_the_window, set_up),
+        cmocka_unit_test_setup(every_engine_moves_the_same_bytes, set_up),
+        cmocka_unit_test_setup(a_killed_process_is_named, set_up),
+        cmocka_unit_test_setup(a_mapping_that_breaks_is_an_error, set_up),
+        cmocka_unit_test_setup(limited_latency_counts_from_when_it_was_due, set_up),
+        cmocka_unit_test_setup(names_are_made_and_counted, set_up),
     };
     interrupt_install();
     fill_pattern_init(&pattern, 1);
