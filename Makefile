@@ -190,6 +190,10 @@ bench-article-setup: $(BINARIES) ## the article's own set-up: seven chunkservers
 bench-aa: $(BINARIES) ## no difference is found where there is none, and one that is there is: two equal clusters, 20 minutes (root; ARGS)
 	$(Q)tests/bench/aa.sh $(ARGS)
 
+.PHONY: bench-tester
+bench-tester: $(BINARIES) ## iobench against fio and IOzone on tmpfs, ext4 and calf, interleaved; goes on where it was (root)
+	$(Q)tests/bench/tester.sh
+
 .PHONY: lint
 lint: ## includes that point upward, owners of third-party headers, lengths, stale protocol document, shellcheck
 	$(Q)tests/lint.sh

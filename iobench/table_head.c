@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/units.h"
 #include "iobench/table_parts.h"
 
@@ -78,12 +79,39 @@ static void add_journal_modes(struct table_line *line, const struct result *r)
     }
 }
 
+/* What is not as usual about the load. */
+static void add_load(struct table_line *line, const struct result *r)
+{
+    if (r->sync != SYNC_FSYNC)
+        table_line_add(line, ", sync %s%s", sync_mode_name(r->sync),
+                       r->sync == SYNC_NONE ? " (what was written may still have been in caches)" : "");
+    if (r->msync[0])
+        table_line_add(line, ", msync %s", r->msync);
+    if (r->queue_depth > 1)
+        table_line_add(line, ", depth %u", r->queue_depth);
+    if (r->shared_file)
+        table_line_add(line, ", one shared file");
+    if (r->processes)
+        table_line_add(line, ", workers are processes");
+    if (r->replacement)
+        table_line_add(line, ", random blocks with replacement");
+    if (r->rate_limit)
+        table_line_add(line, ", at most %llu operations/s", (unsigned long long)r->rate_limit);
+    if (r->duration_ns)
+        table_line_add(line, ", %lld s a run", (long long)(r->duration_ns / NS_PER_S));
+    if (r->cpus[0])
+        table_line_add(line, ", on CPUs %s", r->cpus);
+    if (r->numa_node[0])
+        table_line_add(line, ", memory of node %s", r->numa_node);
+}
+
 static void print_setting(const struct table_page *page, const struct result *r)
 {
     struct table_line line = {0};
     table_line_add(&line, "cache %s", cache_mode_name(r->cache));
     add_journal_modes(&line, r);
     table_line_add(&line, ", engine %s", r->engine[0] ? r->engine : "unknown");
+    add_load(&line, r);
     add_file_sizes(&line, r);
     table_line_add(&line, ", %u rounds planned, interleaved", r->rounds_planned);
     if (r->preset[0])
