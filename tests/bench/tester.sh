@@ -124,7 +124,9 @@ run_iozone() {
         [ -f "${files[-1]}" ] && [ "$(stat -c %s "${files[-1]}")" = $(($5 << 20)) ] || ioz -i 0 >>"$log"
         [ "$cold" = warm ] || drop "${files[@]}"
     fi
-    rate=$(ioz -i $mode | tee -a "$log" | sed -n "s/.*Parent sees throughput for *$4 $phrase *= *\([0-9.]*\) kB.*/\1/p" | head -n 1)
+    # All bytes by the time of the slowest worker: what a whole-window rate is, without the start of the threads.
+    rate=$(ioz -i $mode | tee -a "$log" | awk -v phrase="$phrase" -v n="$4" '
+        /sees throughput for/ { ours = index($0, " " phrase) > 0 } ours && /Min throughput per/ { print $(NF - 1) * n; exit }')
     [ -n "$rate" ] || return 1
     awk -v kib="$rate" -v bytes=$(($4 * $5 << 20)) 'BEGIN { printf "%d %d 0 0\n", bytes, bytes / (kib * 1024) * 1e9 }'
 }
