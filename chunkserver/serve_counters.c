@@ -9,10 +9,10 @@ static uint64_t load(const _Atomic uint64_t *value)
     return atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)value, memory_order_relaxed);
 }
 
-struct wire_counters serve_counters_read(struct serve_counters *counters)
+struct wire_counters serve_counters_read(const struct serve_counters *counters)
 {
     struct wire_counters now;
-    SCOPE_UNLOCK(&counters->reads_lock);
+    SCOPE_UNLOCK((pthread_mutex_t *)(uintptr_t)&counters->reads_lock);
 #define SERVE_COUNTER(kind, name, limit, meaning) now.name = load(&counters->name);
     WIRE_FIELDS_counters(SERVE_COUNTER)
 #undef SERVE_COUNTER

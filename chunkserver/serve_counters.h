@@ -32,7 +32,7 @@ struct serve_counters {
 #define serve_count(counters, name, n)                                                                               \
     ((void)atomic_fetch_add_explicit(&(counters)->name, (uint64_t)(n), memory_order_relaxed))
 
-struct wire_counters serve_counters_read(struct serve_counters *counters);
+struct wire_counters serve_counters_read(const struct serve_counters *counters);
 
 /* reads->shared counts from now on, until it is removed; then what it has come to is kept in the sum. */
 void serve_counters_add_reads(struct serve_counters *counters, struct serve_reads *reads);
