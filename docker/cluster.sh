@@ -71,6 +71,8 @@ Scenarios:
   bare-net          host processes, each in its own network namespace, on a bridge
   docker-host       containers on the host's network
   docker-bridge     containers on a Docker bridge network of their own
+  bare-shm          host processes; chunkservers and clients share memory for data
+  docker-shm        containers on a bridge network; chunkservers and clients share memory for data
   docker-published  containers on a bridge with published ports, the client a host process
 
 `up` returns when the mount answers; the mount is DIR/SCENARIO/mnt. Options of `up`:

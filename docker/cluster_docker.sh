@@ -70,11 +70,14 @@ container_options() { # PART
     client*)
         printf '%s\n' --device /dev/fuse --cap-add SYS_ADMIN \
             --mount "type=bind,source=$(mount_of "$1"),target=$(mount_of "$1"),bind-propagation=rshared"
+        [ "$SHARED" = no ] || printf '%s\n' --mount "type=bind,source=$(shared_directory),target=$(shared_directory),readonly"
         [[ $DOCKER_SECURITY != *name=apparmor* ]] || printf '%s\n' --security-opt apparmor=unconfined
         ;;
     *)
         printf '%s\n' --user "$CONTAINER_USER" --restart unless-stopped \
             --mount "type=bind,source=$(part_directory "$1"),target=$(part_directory "$1")"
+        [ "$SHARED" = no ] || [ "$1" = master ] ||
+            printf '%s\n' --mount "type=bind,source=$(shared_directory),target=$(shared_directory)"
         ;;
     esac
 }

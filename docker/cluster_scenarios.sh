@@ -6,9 +6,9 @@
 # A scenario is three choices: where the daemons run, where the clients run (host, netns or container), and which
 # network lies between them (loopback, switch, host, bridge or published). A new scenario is a line in scenario_select
 # and, if it brings a new choice, one case in the function that turns this choice into a command: start_in_*,
-# network_make, part_host, listen_host.
+# network_make, part_host, listen_host. Besides, chunkservers and clients may share memory through a directory (SHARED).
 
-SCENARIOS=(bare bare-net docker-host docker-bridge docker-published)
+SCENARIOS=(bare bare-net docker-host docker-bridge docker-published bare-shm docker-shm)
 PROGRAMS=(calf-master calf-chunkserver calf-mount calf)
 IMAGE=
 # Ports of a scenario, from its PORT on: master, control, then ten further the chunkservers.
@@ -19,12 +19,15 @@ READ_AHEAD_KIB=1024
 # Sets everything that follows from a scenario's name.
 scenario_select() { # NAME
     local number
+    SHARED=no
     case $1 in
     bare) number=0 DAEMONS=host CLIENT=host NETWORK=loopback ;;
     bare-net) number=1 DAEMONS=netns CLIENT=netns NETWORK=switch ;;
     docker-host) number=2 DAEMONS=container CLIENT=container NETWORK=host ;;
     docker-bridge) number=3 DAEMONS=container CLIENT=container NETWORK=bridge ;;
     docker-published) number=4 DAEMONS=container CLIENT=host NETWORK=published ;;
+    bare-shm) number=5 DAEMONS=host CLIENT=host NETWORK=loopback SHARED=yes ;;
+    docker-shm) number=6 DAEMONS=container CLIENT=container NETWORK=bridge SHARED=yes ;;
     '') usage_error "which scenario? There are: ${SCENARIOS[*]}" ;;
     *) usage_error "there is no scenario '$1', but: ${SCENARIOS[*]}" ;;
     esac
@@ -107,6 +110,11 @@ part_directory() { # PART
     esac
 }
 
+# Where the chunkservers' sockets for sharing memory are, if the scenario has them.
+shared_directory() {
+    [ "$SHARED" = no ] || echo "$HOME_DIR/shm"
+}
+
 # Chunks that are to outlive a power loss deserve metadata that does, too.
 journal_sync() {
     if [ "$STORE" = disk ]; then echo always; else echo interval; fi
@@ -125,10 +133,12 @@ part_command() { # PART
         COMMAND=(calf-chunkserver --store "$directory" --size "$SIZE_BYTES" --master "$(control_address)"
             --listen "$(listen_host "$1"):$(part_port "$1")" --advertise "$(part_address "$1")")
         [ "$STORE" = ram ] || COMMAND+=(--store-kind "$STORE")
+        [ "$SHARED" = no ] || COMMAND+=(--shm "$(shared_directory)")
         ;;
     client*)
         COMMAND=(calf-mount --master "$(part_address master)")
         [ "$EXCLUSIVE" = no ] || COMMAND+=(--exclusive)
+        [ "$SHARED" = no ] || COMMAND+=(--shm "$(shared_directory)")
         COMMAND+=("$(mount_of "$1")" -f)
         ;;
     esac

@@ -100,6 +100,7 @@ state_make() {
     config_set port "$PORT"
     config_set binary_sha256 "$hash"
     ! scenario_uses_docker || config_set image "$IMAGE"
+    [ "$SHARED" = no ] || shared_make
     mkdir "$(part_directory master)"
     chmod 700 "$(part_directory master)"
     exec 8<"$HERE/cluster.sh"
@@ -110,6 +111,12 @@ state_make() {
         "${STORE}_disk_make" "$i"
     done
     exec 8<&-
+}
+
+# Sockets are made in it by the chunkservers and looked up by the clients, which are root without any right over others' files.
+shared_make() {
+    mkdir -m 750 "$(shared_directory)"
+    if [ "$DAEMONS" = container ]; then chown "${CONTAINER_USER%:*}:0" "$(shared_directory)"; fi
 }
 
 # The directory of a scenario's stores. Nobody else's may be there.

@@ -252,6 +252,13 @@ restart_master() {
     [ -n "$PLAIN" ] || wait_for_start master "the master listens" 20 port_answers "${MASTER#*:}"
 }
 
+# With CALF_TEST_SHM=1 chunkservers and mounts share memory, in whatever script.
+SHM=()
+if [ -n "${CALF_TEST_SHM:-}" ]; then
+    mkdir -p "$TEST_DIR/shm"
+    SHM=(--shm "$TEST_DIR/shm")
+fi
+
 # A RAM disk of its own for each store, a little larger than what the chunkserver is told (headers, checksums).
 start_chunkserver() { # start_chunkserver NUMBER [option...]; $CHUNKSERVER_BYTES: its size, default 512 MiB
     local number=$1 store=$TEST_DIR/store-$1 bytes=${CHUNKSERVER_BYTES:-$((512 << 20))}
@@ -260,7 +267,7 @@ start_chunkserver() { # start_chunkserver NUMBER [option...]; $CHUNKSERVER_BYTES
     [ -z "$PLAIN" ] || return 0
     mount -t tmpfs -o "size=$((bytes + bytes / 10 + (16 << 20)))" calf-test "$store"
     start_part "chunkserver-$number" "$BIN/calf-chunkserver" --store "$store" --size "$bytes" --master "$CONTROL" \
-        --listen "127.0.0.1:$(free_port)" "$@"
+        --listen "127.0.0.1:$(free_port)" "${SHM[@]}" "$@"
     wait_for_start "chunkserver-$number" "chunkserver $number is registered" 15 servers_are "$number"
 }
 
@@ -292,7 +299,7 @@ mount_calf() { # mount_calf [NAME [option...]]
         fi
         return 0
     fi
-    start_part "mount-$name" "$BIN/calf-mount" --master "$MASTER" "$MNT" -f "$@"
+    start_part "mount-$name" "$BIN/calf-mount" --master "$MASTER" "$MNT" -f "${SHM[@]}" "$@"
     wait_for_start "mount-$name" "the mount $name answers" 15 mount_answers "$MNT"
 }
 
