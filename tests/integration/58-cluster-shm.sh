@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shared memory between clients and chunkservers on one machine: the life of bare-shm and docker-shm, reads without a message, kill -9 of a
 # chunkserver, TCP where it is not possible with one line that says so, and damage found as ever.
-# timeout: 150
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cluster-cases.sh"
 

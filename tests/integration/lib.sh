@@ -252,13 +252,6 @@ restart_master() {
     [ -n "$PLAIN" ] || wait_for_start master "the master listens" 20 port_answers "${MASTER#*:}"
 }
 
-# With CALF_TEST_SHM=1 chunkservers and mounts share memory, in whatever script.
-SHM=()
-if [ -n "${CALF_TEST_SHM:-}" ]; then
-    mkdir -p "$TEST_DIR/shm"
-    SHM=(--shm "$TEST_DIR/shm")
-fi
-
 # A RAM disk of its own for each store, a little larger than what the chunkserver is told (headers, checksums).
 start_chunkserver() { # start_chunkserver NUMBER [option...]; $CHUNKSERVER_BYTES: its size, default 512 MiB
     local number=$1 store=$TEST_DIR/store-$1 bytes=${CHUNKSERVER_BYTES:-$((512 << 20))}
@@ -393,6 +386,12 @@ if [ -z "${TEST_DIR:-}" ]; then
     OWN_TEST_DIR=yes
 fi
 mkdir -p "$TEST_DIR/parts"
+# With CALF_TEST_SHM=1 chunkservers and mounts share memory, in whatever script.
+SHM=()
+if [ -n "${CALF_TEST_SHM:-}" ]; then
+    mkdir -p "$TEST_DIR/shm"
+    SHM=(--shm "$TEST_DIR/shm")
+fi
 trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
