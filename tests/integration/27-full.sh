@@ -29,9 +29,11 @@ for i in 1 2 3 4; do
     grep -q 'No space left on device' "$TEST_DIR/job-filler$i.log" || fail "not ENOSPC: $(cat "$TEST_DIR/job-filler$i.log")"
 done
 [ $(($(date +%s) - begin)) -lt 40 ] || fail "it took $(($(date +%s) - begin)) s to say that it is full"
-[ "$(free_bytes)" -lt $((4 << 20)) ] || fail "ENOSPC with $(free_bytes) bytes free"
+# The master knows what is free as of a second ago, so fast writers can meet a full server while another has a little.
+[ "$(free_bytes)" -lt $((16 << 20)) ] || fail "ENOSPC with $(free_bytes) bytes free"
 
 step "full is said at once, by write or fsync or close"
+dd if=/dev/zero of="$MNT/rest" bs=64k count=1000 conv=fsync 2>/dev/null || true
 begin=$(date +%s%N)
 assert_fails 1 dd if=/dev/zero of="$MNT/more" bs=256k count=40 conv=fsync 2>"$TEST_DIR/error"
 grep -q 'No space left on device' "$TEST_DIR/error" || fail "not ENOSPC: $(cat "$TEST_DIR/error")"
@@ -51,7 +53,7 @@ rm -r "$MNT/d"
 [ $(($(date +%s) - begin)) -lt 20 ] || fail "metadata and reads took $(($(date +%s) - begin)) s"
 
 step "space comes back"
-rm "$MNT"/fill* "$MNT/more"
+rm "$MNT"/fill* "$MNT/more" "$MNT/rest"
 there_is_room() { [ "$(free_bytes)" -gt $((70 << 20)) ]; }
 wait_for "the space of what was deleted is free" 20 there_is_room
 cp "$TEST_DIR/expected" "$MNT/again"

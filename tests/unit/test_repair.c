@@ -278,6 +278,41 @@ static void nothing_is_deleted_while_there_are_not_enough(void **state)
     cluster_destroy(c);
 }
 
+static void a_bad_copy_stays_while_a_good_one_is_only_expected_back(void **state)
+{
+    struct repair_cluster *c = cluster_create(3);
+    (void)state;
+    struct chunk *chunk = cluster_file(c, "file", 2, 3);
+    cluster_damage(c, 3, chunk->node.id);
+    c->full[3] = true;
+    cluster_lose(c, 2);
+    cluster_run(c, 5);
+    assert_int_equal(c->deletions, 0);
+    cluster_come_back(c, 2);
+    cluster_run(c, 3);
+    assert_int_equal(c->deletions, 1);
+    assert_int_equal(cluster_true_copies(c, chunk), 2);
+    cluster_destroy(c);
+}
+
+static void a_copy_that_nobody_waits_for_any_more_goes(void **state)
+{
+    struct repair_cluster *c = cluster_create(2);
+    (void)state;
+    struct chunk *chunk = cluster_file(c, "file", 2, 1);
+    c->stuck[2] = true;
+    cluster_run(c, 2);
+    assert_true(repair_is_copying(chunk));
+    chunk->owner->goal = 1;
+    repair_cancel(&c->f->core, chunk);
+    c->stuck[2] = false;
+    cluster_run(c, 2);
+    assert_int_equal(chunk->copy_count, 1);
+    assert_null(cluster_copy(c, 2, chunk->node.id));
+    assert_int_equal(cluster_true_copies(c, chunk), 1);
+    cluster_destroy(c);
+}
+
 static void a_new_server_gets_its_share_and_then_it_is_quiet(void **state)
 {
     struct repair_cluster *c = cluster_create(3);
@@ -321,6 +356,8 @@ int main(void)
         cmocka_unit_test(copies_that_a_dead_writer_left_are_made_equal),
         cmocka_unit_test(an_unfinished_copy_that_is_reported_goes),
         cmocka_unit_test(nothing_is_deleted_while_there_are_not_enough),
+        cmocka_unit_test(a_bad_copy_stays_while_a_good_one_is_only_expected_back),
+        cmocka_unit_test(a_copy_that_nobody_waits_for_any_more_goes),
         cmocka_unit_test(a_new_server_gets_its_share_and_then_it_is_quiet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
