@@ -57,6 +57,8 @@ sources = $(filter-out $(wildcard $(1)/*_main.c),$(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(OUT)/%.o,$(1))
 archive = $(OUT)/lib$(1).a
 
+comma := ,
+
 LIBS_NNG := -lnng -lmbedtls -lmbedx509 -lmbedcrypto
 LIBS_COMMON := $(LIBS_NNG) -lxxhash
 LIBS_FUSE := $(shell pkg-config --libs fuse3 2>/dev/null || echo -lfuse3) -ldl
@@ -202,6 +204,21 @@ lint: ## includes that point upward, owners of third-party headers, lengths, sta
 MODEL_OBJECTS := $(call objects,$(wildcard tests/model/*.c))
 $(OUT)/bin/model: $(MODEL_OBJECTS) $(call archive,common)
 	$(call link)
+
+# The simulation: the same archives, with the calls to the outside (tests/sim/wrapped.txt) replaced by the linker.
+SIM_SOURCES := $(wildcard tests/sim/*.c)
+SIM_WRAPPED := $(shell cat tests/sim/wrapped.txt)
+$(OUT)/bin/sim: $(patsubst %.c,$(OUT)/%.o,$(SIM_SOURCES)) $(foreach f,client chunkserver master common,$(call archive,$(f)))
+	@mkdir -p $(@D)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(BASE_LDFLAGS) $(UNIT_MODE_LDFLAGS) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(SIM_WRAPPED)) \
+		-o $@ $^ $(LIBS_COMMON)
+
+SEEDS ?= 1000
+FIRST ?= 1
+.PHONY: sim
+sim: $(OUT)/bin/sim ## the simulated cluster, SEEDS=1000 runs from seed FIRST=1
+	$(Q)$< --first $(FIRST) --seeds $(SEEDS)
 
 $(OUT)/bin/wire-doc: $(OUT)/tests/tools/wire_doc.o $(call archive,common)
 	$(call link)
