@@ -52,7 +52,8 @@ void sim_faults_draw(void)
     if (enabled[FAULT_ROT] || enabled[FAULT_WIPE]) {
         /* Whatever leaves a chunk with one good copy may meet the loss of that one. */
         enabled[FAULT_SERVER_KILL] = enabled[FAULT_PARTITION] = enabled[FAULT_RESET] = false;
-        enabled[FAULT_SLOW_DISK] = enabled[FAULT_FAILING_DISK] = false;
+        enabled[FAULT_SLOW_DISK] = enabled[FAULT_FAILING_DISK] = enabled[FAULT_MASTER_KILL] = false;
+        enabled[FAULT_MASTER_POWER] = false;
         enabled[FAULT_WIPE] = enabled[FAULT_WIPE] && !enabled[FAULT_ROT];
     }
     lost_per_mille = sim_chance(500) ? (unsigned)sim_below(30) : 0;

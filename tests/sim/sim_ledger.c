@@ -30,9 +30,13 @@ uint32_t ledger_stamp(void)
     return ++last;
 }
 
-static struct ledger_state make_state(void)
+static void make_room(struct ledger_state *state, uint32_t room)
 {
-    return (struct ledger_state){.value = check_alloc(calloc(1, LEDGER_FILE_LIMIT))};
+    if (room <= state->room)
+        return;
+    state->value = check_alloc(realloc(state->value, room));
+    memset(state->value + state->room, 0, room - state->room);
+    state->room = room;
 }
 
 struct ledger_file *ledger_create(unsigned client, const char *name)
@@ -40,9 +44,6 @@ struct ledger_file *ledger_create(unsigned client, const char *name)
     struct ledger_file *file = check_alloc(calloc(1, sizeof *file));
     file->client = client;
     (void)snprintf(file->name, sizeof file->name, "%s", name);
-    file->now = make_state();
-    file->closed = make_state();
-    file->synced = make_state();
     file->moves = 1;
     file->power_losses = ledger_power_losses; /* its creation is synced */
     file->next = ledger_files;
@@ -70,7 +71,11 @@ struct ledger_op *ledger_begin(struct ledger_file *file, enum ledger_kind kind, 
 
 static void assign(struct ledger_state *to, const struct ledger_state *from)
 {
-    memcpy(to->value, from->value, LEDGER_FILE_LIMIT);
+    make_room(to, from->length);
+    if (from->length)
+        memcpy(to->value, from->value, from->length);
+    if (to->length > from->length)
+        memset(to->value + from->length, 0, to->length - from->length);
     to->length = from->length;
     to->ops = from->ops;
 }
@@ -85,11 +90,13 @@ void ledger_end(struct ledger_file *file, uint32_t number)
         if (op->length < now->length)
             memset(now->value + op->length, 0, now->length - op->length);
         now->length = op->length;
+        make_room(now, now->length);
         /* The master itself has it, and all that was published before. */
         assign(&file->closed, now);
         ledger_synced(file);
         return;
     }
+    make_room(now, op->offset + op->length);
     struct ledger_state *states[] = {now, &file->closed, &file->synced};
     for (uint32_t i = 0; i < op->length; i++) {
         uint32_t at = op->offset + i;
@@ -116,7 +123,7 @@ void ledger_synced(struct ledger_file *file)
 
 struct ledger_state ledger_copy(const struct ledger_state *state)
 {
-    struct ledger_state copy = make_state();
+    struct ledger_state copy = {0};
     assign(&copy, state);
     return copy;
 }

@@ -26,8 +26,8 @@ struct ledger_op {
 
 /* A state of a file that is certain, and how many operations had begun then. */
 struct ledger_state {
-    uint8_t *value;
-    uint32_t length, ops;
+    uint8_t *value; /* room bytes; zeros from length on */
+    uint32_t room, length, ops;
 };
 
 struct ledger_file {

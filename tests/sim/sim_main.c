@@ -63,12 +63,23 @@ static void wait_for_clients(void)
     }
 }
 
+static bool all_servers_are_known(void)
+{
+    const struct master *master = sim_nodes_master();
+    unsigned known = 0;
+    for (uint32_t i = 0; master && i < master->core.servers.count; i++)
+        known += master->core.servers.list[i]->connected;
+    return known == sim_nodes_cluster()->servers;
+}
+
 static void *run_world(void *argument)
 {
     const struct sim_cluster *cluster = sim_nodes_cluster();
     sim_node_start(SIM_MASTER);
     for (unsigned i = 0; i < cluster->servers; i++)
         sim_node_start(SIM_SERVER_FIRST + i);
+    while (!all_servers_are_known())
+        sim_sleep(10 * NS_PER_MS);
     (void)sim_spawn(CHECKER, workload_set_up, NULL);
     while (!workload_ready)
         sim_sleep(10 * NS_PER_MS);

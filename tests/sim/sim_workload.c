@@ -202,7 +202,8 @@ static void rename_file(struct client *c, struct open_one *one)
     static unsigned number;
     struct ledger_file *file = one->file, *target = NULL;
     const struct open_one *other = &c->files[sim_below(FILES)];
-    if (sim_chance(500) && other->file && other->file != file && !other->file->retired && !other->handle)
+    if (sim_chance(500) && other->file && other->file != file && !other->file->retired && !other->file->gone &&
+        !other->handle)
         target = other->file;
     if (target)
         (void)snprintf(file->other_name, sizeof file->other_name, "%s", target->name);
