@@ -41,10 +41,12 @@ static bool prepare(struct open_file *file, unsigned bits, struct publication *p
     p->generation = file->generation;
     p->was_dirty = file->dirty;
     p->more_leases = false;
+    /* What was published without a sync may have been lost with the power of the master's machine. */
+    bool again = bits & PUBLISHER_SYNC && file->unsynced;
     p->request.publish = (struct wire_publish){
         .ino = file->ino,
         .size_epoch = file->attr.size_epoch,
-        .length = file->dirty ? file->length_local : 0,
+        .length = file->dirty || again ? file->length_local : 0,
         .mtime = file->dirty ? file->mtime_local : 0,
         .sync = (bits & PUBLISHER_SYNC) != 0,
         .append_end = (bits & PUBLISHER_APPEND_END) != 0,
@@ -52,7 +54,7 @@ static bool prepare(struct open_file *file, unsigned bits, struct publication *p
     if (bits & PUBLISHER_LEASES)
         take_leases_locked(file, p);
     if (!p->was_dirty && p->request.publish.released.count == 0 && !(bits & PUBLISHER_APPEND_END) &&
-        !(bits & PUBLISHER_SYNC && file->unsynced))
+        !again)
         return false;
     file->dirty = false;
     file->unsynced = true;

@@ -55,6 +55,23 @@ static void test_length_is_published_after_the_data(void **state)
     tear_down(&f);
 }
 
+/* A publication that was not synced is lost when the master's machine loses power; whoever asks for it to be durable then
+ * must not be told that it is. */
+static void test_fsync_says_the_length_again_that_was_not_synced(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    assert_int_equal(fs_write(f.fs, f.handle, 5000, "calf", 4), 4);
+    assert_int_equal(fs_flush(f.fs, f.handle), 0);
+    assert_int_equal(f.cluster->published.sync, 0);
+    assert_int_equal(f.cluster->attr.size, 5004);
+    f.cluster->attr.size = 0;
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0);
+    assert_int_equal(f.cluster->published.sync, 1);
+    assert_int_equal(f.cluster->attr.size, 5004);
+    tear_down(&f);
+}
+
 static void test_background_publishes_within_seconds(void **state)
 {
     (void)state;
@@ -247,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_length_is_published_after_the_data),
+        cmocka_unit_test(test_fsync_says_the_length_again_that_was_not_synced),
         cmocka_unit_test(test_background_publishes_within_seconds),
         cmocka_unit_test(test_writing_goes_on_with_the_copies_that_are_left),
         cmocka_unit_test(test_full_is_said_at_once),
