@@ -165,7 +165,8 @@ static int open_journal(struct master *master, uint64_t index, char why[DATA_DIR
 }
 
 /* Each change that the core does goes to the journal. What a client can lose without having been promised anything
- * need not be on the disk before its reply. */
+ * need not be on the disk before its reply; but a chunk's place in its file must be, since the fsync of data written to it
+ * names the length only, and so must the right to append, which nobody else may get once it was given. */
 static void append_record(void *context, const struct core_change *change)
 {
     struct master *master = context;
@@ -192,8 +193,6 @@ static void append_record(void *context, const struct core_change *change)
         break;
     case WIRE_TYPE_release:
     case WIRE_TYPE_releases:
-    case WIRE_TYPE_append_begin:
-    case WIRE_TYPE_j_lease:
         break;
     default:
         master->need_sync = true;
