@@ -212,7 +212,7 @@ $(OUT)/bin/sim: $(patsubst %.c,$(OUT)/%.o,$(SIM_SOURCES)) $(foreach f,client chu
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(BASE_LDFLAGS) $(UNIT_MODE_LDFLAGS) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(SIM_WRAPPED)) \
-		-o $@ $^ $(LIBS_COMMON)
+		-o $@ $^ -laio $(LIBS_COMMON)
 
 SEEDS ?= 1000
 FIRST ?= 1

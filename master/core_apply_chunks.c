@@ -123,12 +123,17 @@ uint16_t core_apply_j_drain(struct core *core, const struct core_change *change,
 
 uint16_t core_apply_j_epoch(struct core *core, const struct core_change *change, const struct wire_j_epoch *record)
 {
+    struct id_walk walk;
     (void)change;
     if (record->epoch <= core->epoch)
         return WIRE_INVALID;
     core->epoch = record->epoch;
-    /* The journal may have lost its last second: no number that was given in it is given again. */
+    /* The journal may have lost its last second: no number that was given in it is given again, and who has seen attributes
+     * that are lost takes those that are left for newer ones. */
     chunk_table_skip_ids(&core->chunks);
     core->names.next_ino += UINT64_C(1) << 20;
+    for (struct id_node *node = id_table_first(&core->names.inodes, &walk); node;
+         node = id_table_next(&core->names.inodes, &walk))
+        ((struct inode *)node)->change += UINT64_C(1) << 32;
     return WIRE_OK;
 }

@@ -115,7 +115,7 @@ static void each_start_is_a_new_reign_with_new_numbers(void **state)
     (void)state;
     assert_int_equal(data_directory_init(dir, CORE_CHUNK_BYTES_SMALL), 0);
     assert_true(data_directory_has_cluster(dir));
-    uint64_t cluster = 0, next = 0;
+    uint64_t cluster = 0, next = 0, seen = 0;
     for (uint64_t start = 1; start <= 3; start++) {
         assert_int_equal(open_master(&master, why), 0);
         assert_true(start == 1 || cluster == master.core.cluster);
@@ -123,6 +123,9 @@ static void each_start_is_a_new_reign_with_new_numbers(void **state)
         assert_int_equal(master.core.epoch, start);
         assert_true(master.core.chunks.next_id > next);
         next = master.core.chunks.next_id;
+        /* Whatever the last master did in a moment and lost, its clients take what is left for newer. */
+        assert_true(master.core.names.root->change > seen + 1000000);
+        seen = master.core.names.root->change;
         assert_int_equal(master.core.sessions.table.count, start - 1);
         change(&master, start);
         close_master(&master);
