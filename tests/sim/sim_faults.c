@@ -35,7 +35,7 @@ static bool enabled[FAULTS];
 static int64_t duration_ns, calm_until_ns;
 static unsigned lost_per_mille;
 static bool copy_lost; /* rot or a wipe took one copy of something; a second one is not promised to be survived */
-static bool calm;      /* nothing new goes wrong */
+static unsigned gone;  /* the server that never comes back; 0: none */
 
 void sim_faults_draw(void)
 {
@@ -155,13 +155,14 @@ static void rot(void)
         copy_lost = sim_disk_flip_bit(any_server(), chunk_format_data_offset(&geometry), &id);
 }
 
-/* The machine of a RAM-disk chunkserver was off. */
+/* The machine of a RAM-disk chunkserver is off for good, and its chunks with it. */
 static void wipe(unsigned node)
 {
     if (copy_lost || !sim_node_is_up(node))
         return;
     copy_lost = true;
-    kill_node(node, true);
+    gone = node;
+    sim_node_kill(node, true);
     sim_disk_wipe(node);
 }
 
@@ -206,14 +207,13 @@ static void cause(enum fault fault)
 
 static void heal(void)
 {
-    calm = true;
     sim_network_heal();
     for (unsigned node = 0; node < SIM_NODES; node++)
         *sim_disk_faults(node) = (struct sim_disk_faults){0};
     unsigned last = SIM_CLIENT_FIRST + sim_nodes_cluster()->clients;
     for (unsigned node = SIM_MASTER; node < last; node++) {
         bool exists = node == SIM_MASTER || node >= SIM_CLIENT_FIRST ||
-                      node < SIM_SERVER_FIRST + sim_nodes_cluster()->servers;
+                      (node < SIM_SERVER_FIRST + sim_nodes_cluster()->servers && node != gone);
         while (exists && !sim_node_is_up(node))
             sim_sleep(100 * NS_PER_MS);
     }
