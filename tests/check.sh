@@ -23,6 +23,7 @@ unit                  30          unit_release
 unit-asan             120         unit_asan
 unit-tsan             120         unit_tsan
 fuzz                  240         run_fuzz
+sim                   180         run_sim
 integration-host      270         integration_host
 integration-containers 210        integration_containers
 '
@@ -84,6 +85,8 @@ unit_tsan() { unit_under tsan "${NO_THREADS[@]}"; }
 
 run_fuzz() { make -j"$jobs" fuzz; }
 
+run_sim() { tests/sim/run-sim.sh; }
+
 # Scripts 10 to 49 need no container, 50 to 69 are about deployments.
 integration_host() { tests/integration/run.sh 1 2 3 4; }
 integration_containers() { tests/integration/run.sh 5 6; }
@@ -100,7 +103,7 @@ run_layer() { # run_layer NAME BUDGET FUNCTION
     echo "== $name (budget $budget s)"
     start=$(now_ms)
     case $name in
-    unit* | fuzz | integration*)
+    unit* | fuzz | sim | integration*)
         "$3" </dev/null 2>&1 | tee "$log"
         status=${PIPESTATUS[0]} ;;
     *)
