@@ -97,13 +97,9 @@ void ledger_end(struct ledger_file *file, uint32_t number)
         return;
     }
     make_room(now, op->offset + op->length);
-    struct ledger_state *states[] = {now, &file->closed, &file->synced};
-    for (uint32_t i = 0; i < op->length; i++) {
-        uint32_t at = op->offset + i;
-        for (unsigned k = 0; k < 3; k++)
-            if (k == 0 || at < states[k]->length) /* every copy has it, so below a certain length it is certain */
-                states[k]->value[at] = ledger_byte(op->stamp, i);
-    }
+    /* For the writer only: it may still lie in its client's memory. */
+    for (uint32_t i = 0; i < op->length; i++)
+        now->value[op->offset + i] = ledger_byte(op->stamp, i);
     if (op->offset + op->length > now->length)
         now->length = op->offset + op->length;
 }
