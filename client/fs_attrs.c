@@ -35,8 +35,10 @@ static int set_size(struct fs *fs, const union wire_any *request, struct open_fi
     int rc = publisher_publish(fs, file, PUBLISHER_LEASES);
     if (rc == 0)
         rc = fs_calls_attr(fs, WIRE_TYPE_setattr, request, attr);
-    if (rc == 0)
+    if (rc == 0) {
         open_file_learn(file, attr);
+        open_file_length_was_set(file);
+    }
     (void)pthread_rwlock_unlock(&file->cut);
     return rc;
 }

@@ -87,6 +87,8 @@ static int open_and_cut(struct fs *fs, struct open_file *file, uint32_t flags, u
     int rc = publisher_publish(fs, file, PUBLISHER_LEASES);
     if (rc == 0)
         rc = open_at_master(fs, file, flags, generation, change);
+    if (rc == 0)
+        open_file_length_was_set(file);
     (void)pthread_rwlock_unlock(&file->cut);
     return rc;
 }

@@ -222,6 +222,12 @@ void open_file_learn(struct open_file *file, const struct wire_attr *attr)
     file->attr = *attr;
 }
 
+void open_file_length_was_set(struct open_file *file)
+{
+    SCOPE_UNLOCK(&file->lock);
+    file->length_local = 0;
+}
+
 struct wire_attr open_file_attr(struct open_file *file)
 {
     SCOPE_UNLOCK(&file->lock);

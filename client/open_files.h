@@ -90,6 +90,10 @@ void open_file_enter_generation(struct open_file *file, uint32_t generation);
 /* Takes attributes that came from the master; older ones than those known are ignored. A cut length voids the local one. */
 void open_file_learn(struct open_file *file, const struct wire_attr *attr);
 
+/* The master has set the length, whatever it was: what was written before counts no more. The caller holds the cut lock alone. A
+ * master that lost the publication of a longer length with its power sees no cut where this client knows of one. */
+void open_file_length_was_set(struct open_file *file);
+
 /* The attributes as this client sees them. */
 struct wire_attr open_file_attr(struct open_file *file);
 

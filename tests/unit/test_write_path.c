@@ -72,6 +72,34 @@ static void test_fsync_says_the_length_again_that_was_not_synced(void **state)
     tear_down(&f);
 }
 
+static bool sets_length(struct fake_cluster *cluster, const struct fake_request *request, struct fake_reply *reply)
+{
+    if (request->type != WIRE_TYPE_setattr)
+        return false;
+    cluster->attr.size = request->value.setattr.size;
+    cluster->attr.change++;
+    reply->value.setattr_reply.attr = cluster->attr;
+    return true;
+}
+
+/* The master lost the publication with its power, and sees no cut. */
+static void test_a_set_length_counts_though_the_master_forgot_the_longer_one(void **state)
+{
+    (void)state;
+    struct fixture f = set_up(1);
+    struct wire_attr attr;
+    assert_int_equal(fs_write(f.fs, f.handle, 5000, "calf", 4), 4);
+    assert_int_equal(fs_flush(f.fs, f.handle), 0);
+    f.cluster->attr.size = 0;
+    f.cluster->on_master = sets_length;
+    struct wire_setattr change = {.ino = FAKE_INO, .valid = WIRE_SET_SIZE, .size = 2000};
+    assert_int_equal(fs_setattr(f.fs, &change, &attr), 0);
+    assert_int_equal(attr.size, 2000);
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0);
+    assert_int_equal(f.cluster->attr.size, 2000);
+    tear_down(&f);
+}
+
 static void test_background_publishes_within_seconds(void **state)
 {
     (void)state;
@@ -265,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_length_is_published_after_the_data),
         cmocka_unit_test(test_fsync_says_the_length_again_that_was_not_synced),
+        cmocka_unit_test(test_a_set_length_counts_though_the_master_forgot_the_longer_one),
         cmocka_unit_test(test_background_publishes_within_seconds),
         cmocka_unit_test(test_writing_goes_on_with_the_copies_that_are_left),
         cmocka_unit_test(test_full_is_said_at_once),
