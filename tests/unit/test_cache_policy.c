@@ -42,7 +42,7 @@ static void dropped_is_proven(void **state)
     make_file();
     uint64_t all = cached();
     assert_int_equal(all, 4 * MIB / (uint64_t)sysconf(_SC_PAGESIZE));
-    struct worker_file file = {path, {0, 0}};
+    struct worker_file file = {.path = path};
     bool cold = false;
     uint32_t which;
     int rc = cache_policy_drop(&file, 1, &cold, &which);
@@ -68,7 +68,7 @@ static void memory_is_never_cold(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, name, sizeof name), sizeof name);
     (void)close(fd);
-    struct worker_file file = {name, {0, 0}};
+    struct worker_file file = {.path = name};
     bool cold = true;
     uint32_t which;
     int rc = cache_policy_drop(&file, 1, &cold, &which);
@@ -80,7 +80,7 @@ static void memory_is_never_cold(void **state)
 static void the_file_that_cannot_be_dropped_is_named(void **state)
 {
     (void)state;
-    struct worker_file files[] = {{"/etc/passwd", {0, 0}}, {"/nonexistent", {0, 0}}};
+    struct worker_file files[] = {{.path = "/etc/passwd"}, {.path = "/nonexistent"}};
     bool cold;
     uint32_t which = 99;
     assert_true(cache_policy_drop(files, 2, &cold, &which) < 0);

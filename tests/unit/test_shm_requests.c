@@ -297,10 +297,11 @@ static void over_a_network_nothing_is_shared(void **state)
 static pid_t scribble(volatile uint8_t *memory)
 {
     pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when the test fails */
-    for (unsigned i = 0; child == 0; i++)
-        memory[i * 64 % (16 * BLOCK)] = (uint8_t)i;
+        for (unsigned i = 0;; i++)
+            memory[i * 64 % (16 * BLOCK)] = (uint8_t)i;
+    }
     assert_true(child > 0);
     return child;
 }
