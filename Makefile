@@ -180,6 +180,10 @@ bench-fio-peers: $(BINARIES) ## calf against MooseFS (Debian's) with the same fi
 cycles: $(BINARIES) ## 20 times up and down of every scenario: nothing may be left (root, minutes)
 	$(Q)CYCLES=20 SCENARIOS="$$(docker/cluster.sh scenarios | tr '\n' ' ')" tests/integration/run.sh 66
 
+.PHONY: campaign
+campaign: $(BINARIES) ## the long tests, hours; goes on where it was interrupted (root; tests/campaign/campaign.sh)
+	$(Q)tests/campaign/campaign.sh
+
 .PHONY: bench-article
 bench-article: $(BINARIES) ## the article's question on this machine, four deployments, about an hour (root; ARGS='--dry-run --minutes N')
 	$(Q)tests/bench/article.sh $(ARGS)
