@@ -23,10 +23,10 @@ for seed in 1 2 3 4 5; do
         step "seed $seed, $copies: buffered and mapped"
         "$FSX" -q -S $seed -N $each -l 300000 -o 70000 -P "$TEST_DIR/fsx" "$MNT/$copies/buffered" || fail "buffered"
         step "seed $seed, $copies: O_DIRECT"
-        "$FSX" -q -S $seed -N $each -l 300000 -o 65536 -Z -r 4096 -w 4096 -t 4096 -h 4096 -R -W -P "$TEST_DIR/fsx" \
+        "$FSX" -q -S $seed -N $each -l 300000 -o 65536 -Z -r 4096 -w 4096 -t 4096 -R -W -P "$TEST_DIR/fsx" \
             "$MNT/$copies/direct" || fail "direct"
         step "seed $seed, $copies: AIO"
-        "$FSX" -q -S $seed -N $each -l 300000 -o 65536 -A -Z -r 4096 -w 4096 -t 4096 -h 4096 -R -W -P "$TEST_DIR/fsx" \
+        "$FSX" -q -S $seed -N $each -l 300000 -o 65536 -A -Z -r 4096 -w 4096 -t 4096 -R -W -P "$TEST_DIR/fsx" \
             "$MNT/$copies/aio" || fail "AIO"
     done
 done
