@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Real programs on a mount of a private cluster leave what they leave on a tmpfs.
-# timeout: 300
+# timeout: 480
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/real-programs.sh"
 
