@@ -64,6 +64,6 @@ refused 2 "exclusive means one mount" --clients 2 --exclusive
 refused 2 "no part 'mastre'" --cpus mastre=0
 refused 2 "'client=x' is not understood" --cpus client=x
 refused 1 "cores 0 to $last" --cpus client=$((last + 1))
-refused 1 "chunkserver1 needs .* MiB at least" --memory chunkserver=100m
+refused 1 "chunkserver[12] needs .* MiB at least" --memory chunkserver=100m
 refused 2 "ram or disk" --store tape
 refused 1 "lies on tmpfs.*--disk" --store disk --disk /dev/shm/calf
