@@ -13,7 +13,7 @@
 
 struct fuse_mount {
     struct fs *fs;
-    bool exclusive;
+    bool exclusive, write_behind;
     struct fuse_session *session;
 };
 
