@@ -17,15 +17,15 @@ jobs=$(nproc)
 # name                budget (s)  function
 LAYERS='
 lint                  60          run_lint
-build-gcc             60          build_gcc
-build-clang           60          build_clang
-unit                  30          unit_release
-unit-asan             120         unit_asan
-unit-tsan             120         unit_tsan
-fuzz                  240         run_fuzz
+build-gcc             120          build_gcc
+build-clang           120          build_clang
+unit                  60          unit_release
+unit-asan             270         unit_asan
+unit-tsan             150         unit_tsan
+fuzz                  300         run_fuzz
 sim                   180         run_sim
-integration-host      270         integration_host
-integration-containers 210        integration_containers
+integration-host      720         integration_host
+integration-containers 600        integration_containers
 '
 
 now_ms() { date +%s%3N; }
