@@ -142,7 +142,7 @@ static int serve(struct front *front)
 
 int fuse_front_run(struct fs *fs, const struct fuse_front_options *options)
 {
-    struct front front = {.mount = {.fs = fs, .exclusive = options->exclusive, .write_behind = options->write_behind}, .options = options};
+    struct front front = {.mount = {.fs = fs, .exclusive = options->exclusive}, .options = options};
     front.session = make_session(&front);
     if (!front.session) {
         log_error("cannot set up FUSE");

@@ -13,7 +13,6 @@ struct fs;
 struct fuse_front_options {
     const char *mountpoint; /* absolute */
     const char *source;     /* what mount tables show, without commas */
-    bool write_behind;      /* buffered writes are answered before they are sent */
     bool exclusive;         /* the file system is this mount's alone: the kernel may cache writes */
     void (*ready)(void *argument); /* called once, by another thread, when the mount answers */
     void *argument;

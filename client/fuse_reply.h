@@ -13,7 +13,7 @@
 
 struct fuse_mount {
     struct fs *fs;
-    bool exclusive, write_behind;
+    bool exclusive;
     struct fuse_session *session;
 };
 

@@ -25,7 +25,7 @@ enum { DONE = 0, FAILED = 1, WRONG = 2 };
 
 struct command_line {
     struct address master;
-    bool exclusive, write_behind, foreground;
+    bool exclusive, foreground;
     uint64_t retry_s, wait_s;
     unsigned level;
     const char *shm;
@@ -39,9 +39,6 @@ static int read_command_line(int argc, char **argv, struct command_line *line)
     const struct option_row rows[] = {
         {.name = "master", .kind = OPTION_ADDRESS, .argument = "HOST:PORT", .target = &line->master,
          .help = "where the master listens for clients; default 127.0.0.1:9421"},
-        {.name = "write-behind", .kind = OPTION_FLAG, .target = &line->write_behind,
-         .help = "answer buffered writes before they are sent, and send them together; they are safe after "
-                 "fsync or close; on trial, and off by default"},
         {.name = "exclusive", .kind = OPTION_FLAG, .target = &line->exclusive,
          .help = "be the cluster's only client, and let the kernel cache writes"},
         {.name = "shm", .kind = OPTION_TEXT, .argument = "DIR", .target = &line->shm,
@@ -166,7 +163,6 @@ static int mount_and_serve(struct command_line *line)
     struct fuse_front_options front = {.mountpoint = line->mountpoint,
                                        .source = source,
                                        .exclusive = line->exclusive,
-                                       .write_behind = line->write_behind,
                                        .ready = on_ready,
                                        .argument = line};
     int rc = fuse_front_run(fs, &front);
