@@ -29,6 +29,7 @@ sub outcome {
     elsif ($operation eq 'append') { $files->{$name} .= content(@rest) }
     elsif ($operation eq 'overwrite') {
         my ($tag, $length, $offset) = @rest;
+        return if $length == 0; # a write of nothing makes no file longer
         my $old = $files->{$name};
         $old .= "\0" x ($offset - length $old) if length $old < $offset;
         substr($old, $offset, $length) = content($tag, $length);
