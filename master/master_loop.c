@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "master/client_connections.h"
 #include "master/repair.h"
@@ -19,6 +20,7 @@
 enum { EVENTS_A_ROUND = 256, WAKES_A_ROUND = 16 };
 
 #define TICK_NS NS_PER_S
+#define STARTING_NS (5 * NS_PER_S) /* chunkservers that are there have registered by then */
 #define FAST_TICK_NS (NS_PER_S / 4) /* while requests wait */
 
 struct master_loop {
@@ -61,6 +63,18 @@ void master_loop_remove(struct master_loop *loop, int fd)
     (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
+/* Nobody could talk to a master that was not there: the sessions it finds have been heard now. */
+static void start_clocks(struct master *master)
+{
+    const struct id_table *sessions = &master->core.sessions.table;
+    struct id_walk walk;
+    master->now = (struct core_time){clock_wall_ns(), clock_mono_ns()};
+    master->started_ns = master->now.mono_ns;
+    master->core.all_known_ns = master->now.mono_ns + STARTING_NS;
+    for (struct id_node *node = id_table_first(sessions, &walk); node; node = id_table_next(sessions, &walk))
+        ((struct session *)node)->last_heard_ns = master->now.mono_ns;
+}
+
 int master_loop_create(struct master *master, struct master_loop **loop)
 {
     struct master_loop *l = check_alloc(calloc(1, sizeof *l));
@@ -78,6 +92,7 @@ int master_loop_create(struct master *master, struct master_loop **loop)
         master_loop_destroy(l);
         return rc;
     }
+    start_clocks(master);
     *loop = l;
     return 0;
 }

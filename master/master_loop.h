@@ -17,7 +17,8 @@ struct event_source {
 
 struct master_loop;
 
-/* SIGTERM, SIGINT and SIGCHLD must be blocked in all threads. */
+/* For a state that is loaded: its sessions count as heard, and chunkservers have time to come back, from now on. SIGTERM, SIGINT and
+ * SIGCHLD must be blocked in all threads. */
 int master_loop_create(struct master *master, struct master_loop **loop) __attribute__((warn_unused_result));
 void master_loop_destroy(struct master_loop *loop);
 

@@ -19,8 +19,6 @@
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-#define STARTING_NS (5 * NS_PER_S) /* chunkservers that are there have registered by then */
-
 struct command_line {
     const char *data;
     bool init, init_only;
@@ -176,18 +174,6 @@ static int open_sockets(struct master *master, struct master_loop *loop, const s
     return 0;
 }
 
-/* Nobody could talk to a master that was not there: the sessions it finds have been heard now. */
-static void start_clocks(struct master *master)
-{
-    const struct id_table *sessions = &master->core.sessions.table;
-    struct id_walk walk;
-    master->now = (struct core_time){clock_wall_ns(), clock_mono_ns()};
-    master->started_ns = master->now.mono_ns;
-    master->core.all_known_ns = master->now.mono_ns + STARTING_NS;
-    for (struct id_node *node = id_table_first(sessions, &walk); node; node = id_table_next(sessions, &walk))
-        ((struct session *)node)->last_heard_ns = master->now.mono_ns;
-}
-
 static int serve(struct master *master, const struct command_line *line)
 {
     struct master_loop *loop;
@@ -232,7 +218,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "calf-master: %s\n", why);
         return EXIT_FAILED;
     }
-    start_clocks(&master);
     status = serve(&master, &line);
     journal_close(master.journal);
     core_fini(&master.core);

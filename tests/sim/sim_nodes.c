@@ -26,8 +26,6 @@
 
 enum { CLIENT_PORT = 9421, CONTROL_PORT = 9420, DATA_PORT = 9422, LOG_LINES = 60, LOG_BYTES = 300, OPEN_LIMIT = 12 };
 
-#define STARTING_NS (5 * NS_PER_S)
-
 static struct sim_cluster cluster;
 static bool is_up[SIM_NODES];
 static struct master *current_master;
@@ -106,18 +104,6 @@ static void make_directory(const char *name)
     sim_vnode_sync(root);
 }
 
-/* As master_main.c: nobody could talk to a master that was not there. */
-static void start_clocks(struct master *master)
-{
-    const struct id_table *sessions = &master->core.sessions.table;
-    struct id_walk walk;
-    master->now = (struct core_time){clock_wall_ns(), clock_mono_ns()};
-    master->started_ns = master->now.mono_ns;
-    master->core.all_known_ns = master->now.mono_ns + STARTING_NS;
-    for (struct id_node *node = id_table_first(sessions, &walk); node; node = id_table_next(sessions, &walk))
-        ((struct session *)node)->last_heard_ns = master->now.mono_ns;
-}
-
 static void *run_master(void *argument)
 {
     struct master *master = check_alloc(calloc(1, sizeof *master));
@@ -139,7 +125,6 @@ static void *run_master(void *argument)
         rc = data_directory_open(master, why);
     if (rc < 0)
         sim_violation("the master does not start: %s", why);
-    start_clocks(master);
     CHECK(master_loop_create(master, &loop) == 0 && control_listen(&control, NULL, &server) == 0 &&
           server_control_create(master, loop, server, &master->control) == 0 &&
           stream_listen(&clients, &fd, NULL) == 0 && client_connections_create(master, loop, fd, &master->clients) == 0);
