@@ -93,10 +93,11 @@ static int open_and_cut(struct fs *fs, struct open_file *file, uint32_t flags, u
     return rc;
 }
 
+/* Each read comes by here, so the mark is not written again and no lock is taken. */
 static void note_cached(struct open_file *file)
 {
-    SCOPE_UNLOCK(&file->lock);
-    file->may_be_mapped = true;
+    if (!file->may_be_mapped)
+        file->may_be_mapped = true;
 }
 
 int fs_open(struct fs *fs, uint64_t ino, uint32_t flags, struct fs_handle **handle, bool *content_known)

@@ -39,11 +39,12 @@ struct open_file {
     struct pending_writes pending; /* has a lock of its own */
     pthread_mutex_t lock;   /* guards what follows */
 
+    /* Something was read, or was in the kernel's cache: it may be changed there without our knowledge. Never taken back. */
+    _Atomic bool may_be_mapped;
     _Atomic uint32_t generation; /* of the session in which leases and opens below are held; read without the lock, too */
     uint32_t opens;      /* that the master counts */
     uint32_t handles;
     uint32_t writable_handles; /* of those */
-    bool may_be_mapped;  /* something was read, or was in the kernel's cache: it may be changed there without our knowledge */
 
     struct wire_attr attr; /* newest seen; ino 0: none yet */
     uint64_t length_local; /* end of the furthest acknowledged write; 0: none */
