@@ -6,12 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/posix-cases.sh"
 
-requires root fuse cc
-build_posix_cases
-CHUNKSERVER_BYTES=$((128 << 20))
-start_master --geometry small
-start_chunkserver 1
-start_chunkserver 2
+start_posix_cluster 2
 mount_calf mnt
 posix_cases cached "$MNT" ""
 posix_cases direct "$MNT" "" --direct --only "$FILE_CASES,$CACHE_CASES"

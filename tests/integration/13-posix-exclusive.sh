@@ -5,11 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/posix-cases.sh"
 
-requires root fuse cc
-build_posix_cases
-CHUNKSERVER_BYTES=$((128 << 20))
-start_master --geometry small
-start_chunkserver 1
+start_posix_cluster 1
 mount_calf mnt --exclusive
 export POSIX_CASES_NO_HOLES=yes # the kernel alone knows what it has not written yet: everything is data
 posix_cases exclusive "$MNT" ""

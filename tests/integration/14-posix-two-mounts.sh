@@ -5,12 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/posix-cases.sh"
 
-requires root fuse cc sqlite3
-build_posix_cases
-CHUNKSERVER_BYTES=$((128 << 20))
-start_master --geometry small
-start_chunkserver 1
-start_chunkserver 2
+requires sqlite3
+start_posix_cluster 2
 mount_calf mnt
 A=$MNT
 mount_calf second

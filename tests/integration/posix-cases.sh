@@ -8,6 +8,16 @@ build_posix_cases() {
     cc -O1 -pthread -I"$ROOT/tests/tools" -o "$CASES" "$ROOT"/tests/tools/posix_*cases.c || fail "posix_cases cannot be built"
 }
 
+# Chunks of 64 KiB, so that their borders are met often.
+start_posix_cluster() { # start_posix_cluster CHUNKSERVERS
+    local number
+    requires root fuse cc
+    build_posix_cases
+    CHUNKSERVER_BYTES=$((128 << 20))
+    start_master --geometry small
+    for number in $(seq "$1"); do start_chunkserver "$number"; done
+}
+
 # In a fresh directory of the mount, or the same directory through two.
 posix_cases() { # posix_cases LABEL DIR1 DIR2-or-"" [option...]
     local label=$1 one=$2 two=$3

@@ -250,4 +250,26 @@ static inline void fake_cluster_stop(struct fake_cluster *cluster)
     kept = cluster;
 }
 
+/* A cluster with its file opened for writing through a mount. */
+struct fake_mount {
+    struct fake_cluster *cluster;
+    struct fs *fs;
+    struct fs_handle *handle;
+};
+
+static inline struct fake_mount fake_mount_open(uint32_t copies)
+{
+    struct fake_mount mount = {.cluster = fake_cluster_start(copies)};
+    mount.fs = fake_cluster_mount(mount.cluster, NS_PER_S);
+    CHECK(fs_open(mount.fs, FAKE_INO, 0, &mount.handle, NULL) == 0);
+    return mount;
+}
+
+static inline void fake_mount_close(struct fake_mount *mount)
+{
+    fs_release(mount->fs, mount->handle);
+    fs_unmount(mount->fs);
+    fake_cluster_stop(mount->cluster);
+}
+
 #endif

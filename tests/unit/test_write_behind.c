@@ -9,40 +9,19 @@
 
 #include "tests/unit/fake_cluster.h"
 
-struct fixture {
-    struct fake_cluster *cluster;
-    struct fs *fs;
-    struct fs_handle *handle;
-};
-
-static struct fixture set_up(void)
-{
-    struct fixture f = {.cluster = fake_cluster_start(1)};
-    f.fs = fake_cluster_mount(f.cluster, NS_PER_S);
-    assert_int_equal(fs_open(f.fs, FAKE_INO, 0, &f.handle, NULL), 0);
-    return f;
-}
-
-static void tear_down(struct fixture *f)
-{
-    fs_release(f->fs, f->handle);
-    fs_unmount(f->fs);
-    fake_cluster_stop(f->cluster);
-}
-
-static void put(struct fixture *f, uint64_t offset, const char *text)
+static void put(struct fake_mount *f, uint64_t offset, const char *text)
 {
     assert_int_equal(fs_write_behind(f->fs, f->handle, offset, text, strlen(text)), strlen(text));
 }
 
-static uint64_t size_seen(struct fixture *f)
+static uint64_t size_seen(struct fake_mount *f)
 {
     struct wire_attr attr;
     assert_int_equal(fs_getattr(f->fs, FAKE_INO, &attr), 0);
     return attr.size;
 }
 
-static int publishes_of(struct fixture *f)
+static int publishes_of(struct fake_mount *f)
 {
     (void)pthread_mutex_lock(&f->cluster->lock);
     int publishes = f->cluster->publishes;
@@ -53,7 +32,7 @@ static int publishes_of(struct fixture *f)
 static void test_small_writes_become_one(void **state)
 {
     (void)state;
-    struct fixture f = set_up();
+    struct fake_mount f = fake_mount_open(1);
     for (uint64_t at = 0; at < 4000; at += 4)
         put(&f, at, "calf");
     assert_int_equal(f.cluster->servers[0].writes, 0);
@@ -63,25 +42,25 @@ static void test_small_writes_become_one(void **state)
     assert_int_equal(f.cluster->servers[0].writes, 1);
     assert_int_equal(f.cluster->attr.size, 4000);
     assert_memory_equal(f.cluster->servers[0].data + 3996, "calf", 4);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static void test_what_is_left_alone_arrives(void **state)
 {
     (void)state;
-    struct fixture f = set_up();
+    struct fake_mount f = fake_mount_open(1);
     put(&f, 0, "calf");
     for (int i = 0; i < 500 && publishes_of(&f) == 0; i++)
         clock_sleep_ns(10 * NS_PER_MS);
     assert_memory_equal(f.cluster->servers[0].data, "calf", 4);
     assert_int_equal(f.cluster->attr.size, 4);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static void test_a_read_sees_what_was_written_before(void **state)
 {
     (void)state;
-    struct fixture f = set_up();
+    struct fake_mount f = fake_mount_open(1);
     const uint8_t *data;
     put(&f, 0, "0123456789");
     put(&f, 3, "abc"); /* inside what is still here */
@@ -91,17 +70,17 @@ static void test_a_read_sees_what_was_written_before(void **state)
     assert_memory_equal(data, "012abc67XYZ", 11);
     assert_int_equal(fs_read(f.fs, f.handle, 19999, 100, &data), 4);
     assert_memory_equal(data, "\0far", 4);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static void test_a_write_through_comes_after_those_before_it(void **state)
 {
     (void)state;
-    struct fixture f = set_up();
+    struct fake_mount f = fake_mount_open(1);
     put(&f, 0, "0123456789");
     assert_int_equal(fs_write(f.fs, f.handle, 5, "x", 1), 1);
     assert_memory_equal(f.cluster->servers[0].data, "01234x6789", 10);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static atomic_bool held;
@@ -123,7 +102,7 @@ static bool holds(struct fake_server *server, const struct fake_request *request
 
 static void *publish(void *argument)
 {
-    struct fixture *f = argument;
+    struct fake_mount *f = argument;
     assert_int_equal(fs_flush(f->fs, f->handle), 0);
     return NULL;
 }
@@ -131,7 +110,7 @@ static void *publish(void *argument)
 static void test_no_length_is_told_above_what_is_missing(void **state)
 {
     (void)state;
-    struct fixture f = set_up();
+    struct fake_mount f = fake_mount_open(1);
     pthread_t publisher;
     held = true;
     held_now = 0;
@@ -152,7 +131,7 @@ static void test_no_length_is_told_above_what_is_missing(void **state)
     assert_int_equal(pthread_join(publisher, NULL), 0);
     assert_int_equal(f.cluster->attr.size, 30006);
     assert_int_equal(f.cluster->publishes, 1);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static bool is_full(struct fake_server *server, const struct fake_request *request, struct fake_reply *reply)
@@ -167,7 +146,7 @@ static bool is_full(struct fake_server *server, const struct fake_request *reque
 static void test_an_error_is_reported_once(void **state)
 {
     (void)state;
-    struct fixture f = set_up();
+    struct fake_mount f = fake_mount_open(1);
     f.cluster->on_chunk = is_full;
     put(&f, 0, "calf");
     assert_int_equal(fs_fsync(f.fs, f.handle), -ENOSPC);
@@ -186,27 +165,27 @@ static void test_an_error_is_reported_once(void **state)
     put(&f, 0, "good");
     assert_int_equal(fs_fsync(f.fs, f.handle), 0);
     assert_memory_equal(f.cluster->servers[0].data, "good", 4);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static void test_a_cut_comes_after_the_writes_before_it(void **state)
 {
     (void)state;
-    struct fixture f = set_up();
+    struct fake_mount f = fake_mount_open(1);
     struct wire_attr attr;
     struct wire_setattr cut = {.ino = FAKE_INO, .valid = WIRE_SET_SIZE, .size = 2};
     put(&f, 0, "calf");
     assert_int_equal(fs_setattr(f.fs, &cut, &attr), 0);
     assert_int_equal(f.cluster->servers[0].writes, 1);
     assert_int_equal(f.cluster->publishes, 1);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 /* More than a file may have unsent, in pieces that do not continue each other, across chunks. */
 static void test_many_scattered_writes(void **state)
 {
     (void)state;
-    struct fixture f = set_up();
+    struct fake_mount f = fake_mount_open(1);
     for (unsigned i = 0; i < 400; i++) {
         uint32_t at = i * 7919 % 400 * 400;
         uint8_t value = (uint8_t)i;
@@ -222,7 +201,7 @@ static void test_many_scattered_writes(void **state)
         assert_int_equal(fs_read(f.fs, f.handle, at, 1, &data), 1);
         assert_int_equal(data[0], (uint8_t)i);
     }
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 int main(void)

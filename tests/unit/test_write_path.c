@@ -11,31 +11,10 @@
 
 #include "tests/unit/fake_cluster.h"
 
-struct fixture {
-    struct fake_cluster *cluster;
-    struct fs *fs;
-    struct fs_handle *handle;
-};
-
-static struct fixture set_up(uint32_t copies)
-{
-    struct fixture f = {.cluster = fake_cluster_start(copies)};
-    f.fs = fake_cluster_mount(f.cluster, NS_PER_S);
-    assert_int_equal(fs_open(f.fs, FAKE_INO, 0, &f.handle, NULL), 0);
-    return f;
-}
-
-static void tear_down(struct fixture *f)
-{
-    fs_release(f->fs, f->handle);
-    fs_unmount(f->fs);
-    fake_cluster_stop(f->cluster);
-}
-
 static void test_length_is_published_after_the_data(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     struct wire_attr attr;
     assert_int_equal(fs_write(f.fs, f.handle, 5000, "calf", 4), 4);
     assert_memory_equal(f.cluster->servers[0].data + 5000, "calf", 4);
@@ -52,7 +31,7 @@ static void test_length_is_published_after_the_data(void **state)
     assert_int_equal(fs_flush(f.fs, f.handle), 0);
     assert_int_equal(f.cluster->published.released.count, 1);
     assert_int_equal(f.cluster->leases, 1);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 /* A publication that was not synced is lost when the master's machine loses power; whoever asks for it to be durable then
@@ -60,7 +39,7 @@ static void test_length_is_published_after_the_data(void **state)
 static void test_fsync_says_the_length_again_that_was_not_synced(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     assert_int_equal(fs_write(f.fs, f.handle, 5000, "calf", 4), 4);
     assert_int_equal(fs_flush(f.fs, f.handle), 0);
     assert_int_equal(f.cluster->published.sync, 0);
@@ -69,7 +48,7 @@ static void test_fsync_says_the_length_again_that_was_not_synced(void **state)
     assert_int_equal(fs_fsync(f.fs, f.handle), 0);
     assert_int_equal(f.cluster->published.sync, 1);
     assert_int_equal(f.cluster->attr.size, 5004);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static bool sets_length(struct fake_cluster *cluster, const struct fake_request *request, struct fake_reply *reply)
@@ -86,7 +65,7 @@ static bool sets_length(struct fake_cluster *cluster, const struct fake_request 
 static void test_a_set_length_counts_though_the_master_forgot_the_longer_one(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     struct wire_attr attr;
     assert_int_equal(fs_write(f.fs, f.handle, 5000, "calf", 4), 4);
     assert_int_equal(fs_flush(f.fs, f.handle), 0);
@@ -97,13 +76,13 @@ static void test_a_set_length_counts_though_the_master_forgot_the_longer_one(voi
     assert_int_equal(attr.size, 2000);
     assert_int_equal(fs_fsync(f.fs, f.handle), 0);
     assert_int_equal(f.cluster->attr.size, 2000);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static void test_background_publishes_within_seconds(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), 4);
     for (int i = 0; i < 300; i++) {
         (void)pthread_mutex_lock(&f.cluster->lock);
@@ -114,7 +93,7 @@ static void test_background_publishes_within_seconds(void **state)
         clock_sleep_ns(10 * NS_PER_MS);
     }
     assert_int_equal(f.cluster->attr.size, 4);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static uint32_t failing_server;
@@ -133,21 +112,21 @@ static void test_writing_goes_on_with_the_copies_that_are_left(void **state)
 {
     (void)state;
     for (failing_server = 1; failing_server <= 2; failing_server++) {
-        struct fixture f = set_up(2);
+        struct fake_mount f = fake_mount_open(2);
         failing_status = WIRE_UNREACHABLE;
         f.cluster->on_chunk = one_fails;
         assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), 4);
         assert_int_equal(f.cluster->recovers, 1);
         assert_int_equal(f.cluster->recovered_from, failing_server);
         assert_memory_equal(f.cluster->servers[2 - failing_server].data, "calf", 4);
-        tear_down(&f);
+        fake_mount_close(&f);
     }
 }
 
 static void test_full_is_said_at_once(void **state)
 {
     (void)state;
-    struct fixture f = set_up(2);
+    struct fake_mount f = fake_mount_open(2);
     failing_status = WIRE_NO_SPACE;
     failing_server = 0;
     f.cluster->on_chunk = one_fails;
@@ -155,7 +134,7 @@ static void test_full_is_said_at_once(void **state)
     assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), -ENOSPC);
     assert_true(clock_mono_ns() - start < NS_PER_S / 2);
     assert_int_equal(f.cluster->recovers, 0);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static atomic_int breaks_left;
@@ -173,20 +152,20 @@ static bool breaks(struct fake_server *server, const struct fake_request *reques
 static void test_a_single_copy_is_waited_for(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     f.cluster->on_chunk = breaks;
     breaks_left = 6;
     assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), 4);
     assert_int_equal(f.cluster->recovers, 0);
     breaks_left = -1;
     assert_int_equal(fs_write(f.fs, f.handle, 0, "lost", 4), -EIO);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static void test_a_cut_elsewhere_voids_what_was_not_published(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     struct wire_attr attr;
     assert_int_equal(fs_write(f.fs, f.handle, 0, "0123456789", 10), 10);
     (void)pthread_mutex_lock(&f.cluster->lock);
@@ -201,13 +180,13 @@ static void test_a_cut_elsewhere_voids_what_was_not_published(void **state)
     assert_int_equal(fs_fsync(f.fs, f.handle), 0);
     assert_int_equal(f.cluster->published.size_epoch, 1);
     assert_int_equal(f.cluster->attr.size, 21);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static void test_a_write_crosses_chunks(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     uint8_t data[3000];
     memset(data, 'c', sizeof data);
     /* All chunks of the pretended file are one and the same, so the second piece shows at its beginning. */
@@ -218,13 +197,13 @@ static void test_a_write_crosses_chunks(void **state)
     assert_int_equal(f.cluster->leases, 2);
     assert_int_equal(fs_write(f.fs, f.handle, UINT64_MAX - 10, data, 1), -EFBIG);
     assert_int_equal(fs_write(f.fs, f.handle, (uint64_t)FAKE_CHUNK_BYTES * UINT32_MAX, data, 1), -EFBIG);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static void test_append_goes_where_the_master_says(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     uint64_t at;
     f.cluster->attr.size = 100;
     f.cluster->attr.change++;
@@ -233,13 +212,13 @@ static void test_append_goes_where_the_master_says(void **state)
     assert_int_equal(f.cluster->published.append_end, 1);
     assert_int_equal(f.cluster->attr.size, 104);
     assert_memory_equal(f.cluster->servers[0].data + 100, "calf", 4);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static void test_fallocate(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     struct wire_attr attr;
     assert_int_equal(fs_write(f.fs, f.handle, 0, "0123456789", 10), 10);
     assert_int_equal(fs_fallocate(f.fs, f.handle, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 2, 3), 0);
@@ -254,7 +233,7 @@ static void test_fallocate(void **state)
     assert_int_equal(f.cluster->attr.size, 50);
     assert_int_equal(fs_fallocate(f.fs, f.handle, FALLOC_FL_COLLAPSE_RANGE, 0, 4096), -EOPNOTSUPP);
     assert_int_equal(fs_fallocate(f.fs, f.handle, 0, 0, 0), -EINVAL);
-    tear_down(&f);
+    fake_mount_close(&f);
 }
 
 static bool forgets_session(struct fake_cluster *cluster, const struct fake_request *request, struct fake_reply *reply)
@@ -270,7 +249,7 @@ static bool forgets_session(struct fake_cluster *cluster, const struct fake_requ
 static void test_a_new_session_reports_what_was_lost_and_goes_on(void **state)
 {
     (void)state;
-    struct fixture f = set_up(1);
+    struct fake_mount f = fake_mount_open(1);
     struct fs_handle *other;
     assert_int_equal(fs_open(f.fs, FAKE_INO, 0, &other, NULL), 0);
     assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), 4);
@@ -284,7 +263,7 @@ static void test_a_new_session_reports_what_was_lost_and_goes_on(void **state)
     assert_int_equal(fs_fsync(f.fs, f.handle), 0);
     assert_int_equal(f.cluster->attr.size, 8);
     fs_release(f.fs, other);
-    tear_down(&f);
+    fake_mount_close(&f);
     assert_int_equal(f.cluster->releases, 2);
 }
 
