@@ -20,7 +20,7 @@
 #define CALF_WIRE_SCHEMA_H
 
 enum {
-    WIRE_PROTOCOL = 1,
+    WIRE_PROTOCOL = 2,
     WIRE_NAME_LIMIT = 255,          /* NAME_MAX */
     WIRE_TARGET_LIMIT = 4095,       /* PATH_MAX - 1 */
     WIRE_XATTR_LIMIT = 65536,       /* XATTR_SIZE_MAX */
