@@ -119,6 +119,14 @@ check_words() {
     done < <(grep -nIE '\b(TO[D]O|FIX[M]E|X[X]X)\b|/wor[k]/' "${files[@]}" /dev/null)
 }
 
+# What a program left in the top directory is easily committed with the rest.
+check_top_level() {
+    local name
+    while read -r name; do
+        report "$name: does not belong into the top directory"
+    done < <(printf '%s\n' "${files[@]}" | grep -v / | grep -vxE '\.gitignore|LICENSE|Makefile|[A-Z]+\.md')
+}
+
 check_protocol_document() {
     local tool=build/release/bin/wire-doc fresh
     if [ ! -f tests/tools/wire_doc.c ]; then
@@ -154,6 +162,7 @@ check_lengths
 check_licence_lines
 check_names
 check_words
+check_top_level
 check_protocol_document
 check_shell_scripts
 

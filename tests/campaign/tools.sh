@@ -13,7 +13,7 @@ for copies in 1 2; do
     mkdir "$at"
     calf goal set $copies "$at" >/dev/null
     step "$copies: fio"
-    fio --name=verify --directory="$at" --rw=randrw --bs=4k-128k --size=64m --numjobs=4 --verify=xxhash --verify_backlog=128 \
+    fio --name=verify --directory="$at" --rw=randrw --bs=4k-128k --size=64m --numjobs=4 --verify=xxhash --verify_backlog=128 --verify_state_save=0 \
         --time_based --runtime="$SECONDS_EACH" --minimal >"$TEST_DIR/fio.log" 2>&1 || { cat "$TEST_DIR/fio.log"; fail fio; }
     step "$copies: stress-ng"
     stress-ng --hdd 4 --hdd-bytes 32m --verify --temp-path "$at" --timeout "${SECONDS_EACH}s" 2>&1 | tail -n 5

@@ -29,7 +29,7 @@ for i in 1 2 3; do cp "$TEST_DIR/expected" "$MNT/cold$i"; done
 mkdir "$MNT/ledger" "$MNT/fio"
 start_job writer perl "$ROOT/tests/integration/ledger.pl" work "$MNT/ledger" "$TEST_DIR/ledger" "$TEST_DIR/stop" 7
 start_job fio fio --name=load --directory="$MNT/fio" --rw=randrw --bs=64k --size=16m --numjobs=2 --time_based --runtime=8 \
-    --verify=xxhash --verify_backlog=64 --ioengine=psync --fallocate=none --group_reporting --minimal
+    --verify=xxhash --verify_backlog=64 --verify_state_save=0 --ioengine=psync --fallocate=none --group_reporting --minimal
 fio_is_writing() { [ "$(stat -c %s "$MNT/fio/load.0.0" 2>/dev/null || echo 0)" -gt 0 ]; }
 wait_for "the load has begun" 20 fio_is_writing
 sleep 1
