@@ -164,9 +164,10 @@ static int open_journal(struct master *master, uint64_t index, char why[DATA_DIR
     return rc;
 }
 
-/* Each change that the core does goes to the journal. What a client can lose without having been promised anything
- * need not be on the disk before its reply; but a chunk's place in its file must be, since the fsync of data written to it
- * names the length only, and so must the right to append, which nobody else may get once it was given. */
+/* Each change that the core does goes to the journal. In mode always it is on the disk before its reply, all but what only gives
+ * something back: lost with the power, it comes back with the end of its session. A length counts even where nobody asked
+ * for a sync: the next truncate or append of its file builds upon it, and an fsync after that says nothing of what was below. So
+ * does an open: it keeps a file that is unlinked later. */
 static void append_record(void *context, const struct core_change *change)
 {
     struct master *master = context;
@@ -182,13 +183,12 @@ static void append_record(void *context, const struct core_change *change)
     journal_append(master->journal, &record);
     master->changed = true;
     switch (change->type) {
-    case WIRE_TYPE_open:
-        master->need_sync |= (change->value->open.flags & WIRE_OPEN_TRUNCATE) != 0;
+    case WIRE_TYPE_publish: {
+        const struct wire_publish *publish = &change->value->publish;
+        master->need_sync |= publish->sync || publish->length > 0 || publish->mtime != 0;
         break;
-    case WIRE_TYPE_publish:
-        master->need_sync |= change->value->publish.sync != 0;
-        break;
-    case WIRE_TYPE_lock_set: /* what comes back after a crash is only in the way until its session ends */
+    }
+    case WIRE_TYPE_lock_set:
         master->need_sync |= change->value->lock_set.type != WIRE_LOCK_NONE;
         break;
     case WIRE_TYPE_release:

@@ -32,7 +32,7 @@ for scenario in bare docker-bridge; do
         # The first waits for chunkservers, the second for one only.
         for part in master chunkserver1 chunkserver2; do cluster restart bare $part; done
     fi
-    wait_for "$scenario is up again" 30 assert_state $scenario up
+    wait_for "$scenario is up again" 30 scenario_is $scenario up
     echo 3 >/proc/sys/vm/drop_caches
     cmp "$TEST_DIR/kept" "$(mount_of $scenario)/kept" || fail "$scenario: the file has changed"
     round_trip $scenario

@@ -25,6 +25,10 @@ cluster_requires() { # cluster_requires SCENARIO...: root, FUSE, programs, and D
 
 mount_of() { echo "$STATE/$1/mnt"; }
 
+scenario_is() { # scenario_is SCENARIO up|down|broken
+    [ "$(cluster status "$1" --json | jq -r .state)" = "$2" ]
+}
+
 assert_state() { # assert_state SCENARIO up|down|broken
     assert_eq "$(cluster status "$1" --json | jq -r .state)" "$2" "state of $1"
 }

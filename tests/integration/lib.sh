@@ -116,6 +116,7 @@ requires() {
 wait_for() { # wait_for "description" SECONDS command...
     local what=$1 limit=$2 begin=$SECONDS
     shift 2
+    [[ $1 != assert_* ]] || fail "wait_for $1: what fails does not come back to be asked again"
     until "$@" >/dev/null 2>&1; do
         [ $((SECONDS - begin)) -lt "$limit" ] || fail "not within $limit s: $what"
         sleep 0.05

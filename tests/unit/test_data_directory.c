@@ -54,30 +54,33 @@ static void change(struct master *master, uint64_t session)
     assert_int_equal(journal_commit(master->journal, true), 0);
 }
 
-/* Data that a client has written hangs on the chunk's place in its file, and a later fsync promises it without naming the
- * chunk again; so that place is never lost once it was told. */
-static void what_a_later_fsync_relies_on_is_synced(void **state)
+static bool must_be_synced(struct master *master, uint16_t type, const union wire_any *value)
+{
+    struct core_change change = {.type = type, .value = value};
+    master->need_sync = false;
+    master->core.record(master->core.record_context, &change);
+    return master->need_sync;
+}
+
+/* What the next request builds upon is never lost once it was told: a chunk's place in its file, a length that a truncate
+ * follows, an open that keeps an unlinked file. What only gives back is no such thing. */
+static void what_later_requests_rely_on_is_synced(void **state)
 {
     struct master master;
     char why[DATA_DIRECTORY_WHY];
-    union wire_any value = {.publish = {.sync = 0}};
+    union wire_any nothing = {.publish = {.sync = 0}};
     (void)state;
     assert_int_equal(data_directory_init(dir, CORE_CHUNK_BYTES_SMALL), 0);
     assert_int_equal(open_master(&master, why), 0);
-    const uint16_t synced[] = {WIRE_TYPE_j_lease, WIRE_TYPE_append_begin, WIRE_TYPE_create, WIRE_TYPE_unlink};
-    for (size_t i = 0; i < sizeof synced / sizeof *synced; i++) {
-        struct core_change change = {.type = synced[i], .value = &value};
-        master.need_sync = false;
-        master.core.record(master.core.record_context, &change);
-        assert_true(master.need_sync);
-    }
-    struct core_change publish = {.type = WIRE_TYPE_publish, .value = &value};
-    master.need_sync = false;
-    master.core.record(master.core.record_context, &publish);
-    assert_false(master.need_sync);
-    value.publish.sync = 1;
-    master.core.record(master.core.record_context, &publish);
-    assert_true(master.need_sync);
+    const uint16_t synced[] = {WIRE_TYPE_j_lease, WIRE_TYPE_append_begin, WIRE_TYPE_create, WIRE_TYPE_unlink, WIRE_TYPE_open};
+    for (size_t i = 0; i < sizeof synced / sizeof *synced; i++)
+        assert_true(must_be_synced(&master, synced[i], &nothing));
+    assert_false(must_be_synced(&master, WIRE_TYPE_publish, &nothing));
+    assert_false(must_be_synced(&master, WIRE_TYPE_release, &nothing));
+    const union wire_any told[] = {
+        {.publish = {.sync = 1}}, {.publish = {.length = 1}}, {.publish = {.mtime = 1}}};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        assert_true(must_be_synced(&master, WIRE_TYPE_publish, &told[i]));
     close_master(&master);
 }
 
@@ -172,7 +175,7 @@ static void a_journal_of_another_state_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_a_later_fsync_relies_on_is_synced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_later_requests_rely_on_is_synced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_directory_without_a_cluster_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lock_left_behind_is_no_cluster_and_hinders_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_start_is_a_new_reign_with_new_numbers, set_up, tear_down),
