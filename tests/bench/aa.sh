@@ -81,7 +81,7 @@ clean_up() {
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM
-cpus=(--cpus master=1,chunkserver=1,client=0)
+cpus=(--cpus "master=1,chunkserver=1,client=0")
 [ "$(nproc)" -gt 1 ] || cpus=()
 port=7600
 for state in "${states[@]}"; do
