@@ -19,6 +19,8 @@
 #ifndef CALF_WIRE_SCHEMA_H
 #define CALF_WIRE_SCHEMA_H
 
+#include "common/wire_schema_bench.h"
+
 enum {
     WIRE_PROTOCOL = 2,
     WIRE_NAME_LIMIT = 255,          /* NAME_MAX */
@@ -495,7 +497,8 @@ enum {
     F(u8, drain, 0, "1: empty it; 0: not any more")
 #define WIRE_FIELDS_admin_drain_reply(F) F(u32, server_id, 0, "")
 
-#define WIRE_MESSAGES(M) WIRE_COMMON_MESSAGES(M) WIRE_MASTER_MESSAGES(M) WIRE_CHUNK_MESSAGES(M) WIRE_CONTROL_MESSAGES(M)
+#define WIRE_MESSAGES(M)                                                                                             \
+    WIRE_COMMON_MESSAGES(M) WIRE_MASTER_MESSAGES(M) WIRE_CHUNK_MESSAGES(M) WIRE_CONTROL_MESSAGES(M) WIRE_BENCH_MESSAGES(M)
 
 /* ---- journal records without a message of their own: R(name, number, meaning); numbers go on after the messages' -- */
 

@@ -9,7 +9,7 @@
 # network_make, part_host, listen_host. Besides, chunkservers and clients may share memory through a directory (SHARED).
 
 SCENARIOS=(bare bare-net docker-host docker-bridge docker-published bare-shm docker-shm)
-PROGRAMS=(calf-master calf-chunkserver calf-mount calf)
+PROGRAMS=(calf-master calf-chunkserver calf-mount calf iobench)
 IMAGE=
 # Ports of a scenario, from its PORT on: master, control, then ten further the chunkservers.
 PORTS_PER_SCENARIO=100

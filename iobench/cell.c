@@ -47,7 +47,9 @@ static bool watch_tick(void *argument, struct workers *workers)
         progress_phase(progress, "flushing");
     workers_progress(workers, &bytes, &elapsed_ns);
     progress_moving(progress, bytes, elapsed_ns, is_stuck ? stuck : NULL);
-    return interrupt_requested();
+    const struct cell_together *together = run->context->together;
+    bool stop = together && together->tick(together->context, progress->phase, run->measured, bytes);
+    return stop || interrupt_requested();
 }
 
 static int fail(struct run *run, const char *what, const char *error)
@@ -81,9 +83,14 @@ static int run_workers(struct run *run, const char *phase, const struct workers_
     if (rc < 0)
         return fail(run, "cannot start workers", strerror(-rc));
     rc = workers_await(workers, WORKERS_READY, &watch);
+    int64_t release_ns = 0;
+    if (rc == 0 && run->measured && run->context->together)
+        rc = run->context->together->ready(run->context->together->context, &release_ns);
     if (rc == 0) {
         if (run->measured)
             cpu_account_take(&run->processes, &run->cpu_before);
+        if (release_ns > clock_mono_ns())
+            clock_sleep_ns(release_ns - clock_mono_ns());
         workers_release(workers);
         if (run->measured && job->load.warm_up_ns > 0) {
             workers_await_window(workers, &watch);
@@ -98,6 +105,8 @@ static int run_workers(struct run *run, const char *phase, const struct workers_
     if (rc == -ETIMEDOUT)
         return give_up(run, workers);
     workers_outcome(workers, outcome);
+    if (run->measured && run->context->together)
+        workers_latency(workers, run->context->together->latency);
     workers_destroy(workers);
     run->sample->failed_workers = outcome->failed_workers;
     if (outcome->failed)
@@ -225,28 +234,12 @@ static int set_cache(struct run *run)
     return pass_over(run, "warming", TEST_READ, parts_of(run, &run->scenario->prepared), run->cell->threads);
 }
 
-static uint64_t served_since(uint64_t before, uint64_t after)
-{
-    return after > before ? after - before : 0;
-}
-
-static void take_served(struct run *run, const struct served_counters *after)
-{
-    struct sample *sample = run->sample;
-    const struct served_counters *before = &run->served_before;
-    sample->served_read_bytes = served_since(before->read_bytes, after->read_bytes);
-    sample->served_read_requests = served_since(before->read_requests, after->read_requests);
-    sample->served_write_bytes = served_since(before->write_bytes, after->write_bytes);
-    sample->served_write_requests = served_since(before->write_requests, after->write_requests);
-    sample->served_known = true;
-}
-
 /* Counters that come from the servers' last reports trail behind, so too little is believed only after a while. */
 static void account_served(struct run *run)
 {
     struct sample *sample = run->sample;
     struct served_counters after;
-    if (!run->served_before.known)
+    if (!run->served_before.known || run->context->together)
         return;
     int64_t until = clock_mono_ns() + COUNTERS_LAG_NS;
     const char *mark;
@@ -254,7 +247,10 @@ static void account_served(struct run *run)
         served_counters_read(run->scenario->mount_point, &after);
         if (!after.known)
             return;
-        take_served(run, &after);
+        served_counters_between(&run->served_before, &after, sample);
+        /* Before any data has moved, nobody knows how it will. */
+        struct scenario_info *info = run->scenario->info;
+        text_print(info->transport, sizeof info->transport, "%s", after.transport);
         mark = served_check_mark(sample, run->context->config, after.write_copies);
         if (!mark[0] || clock_mono_ns() > until || interrupt_requested())
             break;

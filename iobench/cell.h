@@ -23,12 +23,26 @@
 #include "iobench/progress.h"
 #include "iobench/scenario.h"
 
+struct histogram;
+
+/* Where several machines run one cell together (worker_session.c): how this one is led. Called by the measuring thread. */
+struct cell_together {
+    /* The workers of the measured run stand at the gate; waits until they are to be released. 0, and *release_mono_ns says
+     * when, by the monotonic clock; -ECANCELED. */
+    int (*ready)(void *context, int64_t *release_mono_ns);
+    /* About ten times a second: so far the run is. True: stop it. */
+    bool (*tick)(void *context, const char *phase, bool measured, uint64_t bytes);
+    struct histogram *latency; /* gets the latencies of the measured run */
+    void *context;
+};
+
 struct cell_context {
     const struct result *config; /* the sweep's settings: cache, engine, verify, ... */
     const struct load *load;     /* made from it */
     const struct fill_pattern *pattern;
     struct progress *progress;
     uint32_t generation; /* counts up: every write of a file has its own */
+    const struct cell_together *together; /* NULL: this machine alone. Otherwise what was served is the caller's to find out */
 };
 
 /* Runs it and fills the sample's outcome: figures, or .failed with the error; .mark where no ratio may be

@@ -33,6 +33,11 @@ static void read_line(const char *path, char *text, size_t room)
         text[0] = '\0';
 }
 
+void environment_boot_id(char *text, size_t room)
+{
+    read_line("/proc/sys/kernel/random/boot_id", text, room);
+}
+
 bool environment_find_value(const char *path, const char *key, char separator, char *value, size_t value_bytes)
 {
     value[0] = '\0';

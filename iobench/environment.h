@@ -14,6 +14,9 @@
 
 void environment_read(struct result_environment *environment);
 
+/* What tells this start of this machine from all others; "" if it cannot be read. */
+void environment_boot_id(char *text, size_t room);
+
 /* The value of the first line "key<blanks>:<blanks>value" (or "key=value", quotes removed) of a file; false
  * if there is none. */
 bool environment_find_value(const char *path, const char *key, char separator, char *value, size_t value_bytes);

@@ -9,6 +9,7 @@
 #include "iobench/compare_command.h"
 #include "iobench/report_command.h"
 #include "iobench/sweep.h"
+#include "iobench/worker_command.h"
 
 static const struct {
     const char *name;
@@ -17,6 +18,7 @@ static const struct {
 } commands[] = {
     {"sweep", sweep_command, "measure file systems or deployments side by side, and print the table"},
     {"compare", compare_command, "print the table of results that are there, or judge them"},
+    {"worker", worker_command, "do this machine's part of a sweep that another one leads"},
     {"report", report_command, "write a result as one HTML file with charts, to send around"},
 };
 
@@ -35,7 +37,7 @@ static void print_help(FILE *out)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "iobench: a command is missing: sweep, compare or report (try --help)\n");
+        fprintf(stderr, "iobench: a command is missing: sweep, compare, report or worker (try --help)\n");
         return 2;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
@@ -49,6 +51,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "iobench: there is no command '%s': sweep, compare or report (try --help)\n", argv[1]);
+    fprintf(stderr, "iobench: there is no command '%s': sweep, compare, report or worker (try --help)\n", argv[1]);
     return 2;
 }

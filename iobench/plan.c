@@ -153,6 +153,15 @@ const char *plan_cell_text(const struct plan_cell *cell, char text[RESULT_NAME])
     return text;
 }
 
+uint64_t plan_probe_block(const struct result *r)
+{
+    uint64_t least = r->block_bytes[0];
+    for (uint32_t i = 1; i < r->block_count; i++)
+        if ((r->block_bytes[i] & -r->block_bytes[i]) < (least & -least))
+            least = r->block_bytes[i];
+    return least;
+}
+
 static void print_sizes(FILE *out, const struct result *config)
 {
     char block[UNITS_TEXT], size[UNITS_TEXT];
@@ -208,6 +217,8 @@ void plan_print(FILE *out, const struct plan *plan, const struct result *config)
     fputs("             (in brackets: file size per worker)\n  threads    ", out);
     for (uint32_t i = 0; i < config->thread_count; i++)
         fprintf(out, "%s%u", i ? ", " : "", config->threads[i]);
+    if (config->workers[0])
+        fprintf(out, " on each of %s", config->workers);
     fprintf(out, "\n  runs       %u cells x %u rounds x %u scenarios = %llu\n", plan->cell_count, plan->rounds,
             plan->scenarios, (unsigned long long)plan->runs);
     if (config->until_width_hundredths)

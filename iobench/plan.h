@@ -64,6 +64,9 @@ void plan_fini(struct plan *plan);
 void plan_order(const struct plan *plan, uint64_t seed, uint32_t cell, uint32_t round,
                 uint32_t order[RESULT_SCENARIOS]);
 
+/* O_DIRECT is tried with this block size, the one that is a multiple of the smallest power of two. */
+uint64_t plan_probe_block(const struct result *config);
+
 /* For --dry-run and the beginning of a sweep. */
 void plan_print(FILE *out, const struct plan *plan, const struct result *config);
 

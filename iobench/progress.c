@@ -44,6 +44,8 @@ static size_t columns(void)
 static void show(struct progress *p, bool now_please)
 {
     int64_t now = clock_mono_ns();
+    if (p->quiet)
+        return;
     if (now - p->shown_ns < (p->terminal ? TERMINAL_EVERY_NS : PLAIN_EVERY_NS) && !(now_please && p->terminal))
         return;
     p->shown_ns = now;

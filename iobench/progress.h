@@ -14,6 +14,7 @@
 
 struct progress {
     bool terminal, color;
+    bool quiet; /* nothing is shown: another machine shows it */
     bool line_shown; /* the cursor stands in the status line */
     uint64_t runs, run;
     uint32_t round, rounds;

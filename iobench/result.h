@@ -33,6 +33,7 @@ struct scenario_info {
     char mount_source[RESULT_TEXT]; /* likewise */
     char device[RESULT_NAME];       /* "major:minor" of the directory */
     char journal_mode[RESULT_NAME]; /* "always", "interval", or "" where unknown */
+    char transport[RESULT_NAME];    /* of data between client and chunkservers: "tcp", "unix", "shm", or "" */
     char binary_hash[65];           /* SHA-256 of the client program behind the mount, "" where unknown */
     bool a_a_arm;                   /* the baseline's second arm: shows the noise floor, takes no part in means */
 };
@@ -52,7 +53,7 @@ struct memory_use {
     uint32_t charged; /* to those parts that have a memory cgroup of their own: page cache, RAM disks, sockets, too */
 };
 
-/* Over the mounts of a scenario that has several: each instance's rate is its bytes (operations) divided by its own time. */
+/* Over the mounts of a scenario that has several, or over several machines: each instance's rate is its bytes (operations) divided by its own time. */
 struct instance_rates {
     uint32_t count;            /* 0: one mount */
     uint32_t slowest_permille; /* the slowest one's rate in thousandths of the fastest one's */
@@ -111,6 +112,7 @@ struct sample {
     uint64_t warm_up_bytes;     /* moved before the window */
     uint32_t failed_workers;
     struct worker_rates worker_rates;
+    struct worker_rates machine_rates; /* the same of whole machines, where several ran the cell together; else 0 */
     struct pressure pressure;
     struct sample_interval *intervals; /* owned; NULL for a run shorter than one */
     uint32_t interval_count;
@@ -166,6 +168,7 @@ struct result {
     uint32_t until_width_hundredths; /* adaptive: rounds are added until every interval is at most so many hundredths of a percent
                                         of the baseline wide; 0: rounds as planned */
     uint32_t max_rounds;             /* adaptive: not more than these */
+    char workers[1024];              /* --workers as written: the machines whose `iobench worker` ran it; "": this one */
     uint32_t clients; /* mounts of each scenario that the workers are spread over; 0: one */
     struct result_environment environment;
 

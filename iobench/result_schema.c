@@ -29,6 +29,7 @@ static const struct result_field top[] = {
     OPTIONAL(struct result, max_rounds, RESULT_FIELD_U32, "max_rounds"),
     OPTIONAL(struct result, verify, RESULT_FIELD_BOOL, "verify"),
     OPTIONAL(struct result, clients, RESULT_FIELD_U32, "clients"),
+    OPTIONAL(struct result, workers, RESULT_FIELD_TEXT, "workers"),
     OPTIONAL(struct result, sync, RESULT_FIELD_SYNC, "sync"),
     OPTIONAL(struct result, queue_depth, RESULT_FIELD_U32, "queue_depth"),
     OPTIONAL(struct result, rate_limit, RESULT_FIELD_U64, "rate_limit_operations_per_s"),
@@ -71,6 +72,7 @@ static const struct result_field scenario[] = {
     SCENARIO(mount_source, RESULT_FIELD_TEXT, "mount_source"),
     SCENARIO(device, RESULT_FIELD_TEXT, "device"),
     SCENARIO(journal_mode, RESULT_FIELD_TEXT, "journal_mode"),
+    OPTIONAL(struct scenario_info, transport, RESULT_FIELD_TEXT, "transport"),
     SCENARIO(binary_hash, RESULT_FIELD_TEXT, "binary_sha256"),
     SCENARIO(a_a_arm, RESULT_FIELD_BOOL, "a_a_arm"),
 };
@@ -133,6 +135,13 @@ static const struct result_field worker_rates[] = {
     SAMPLE(worker_rates.mean_inner, RESULT_FIELD_U64, "mean_inner"),
 };
 
+static const struct result_field machine_rates[] = {
+    SAMPLE(machine_rates.min, RESULT_FIELD_U64, "min"),
+    SAMPLE(machine_rates.mean, RESULT_FIELD_U64, "mean"),
+    SAMPLE(machine_rates.max, RESULT_FIELD_U64, "max"),
+    SAMPLE(machine_rates.mean_inner, RESULT_FIELD_U64, "mean_inner"),
+};
+
 static const struct result_field pressure[] = {
     SAMPLE(pressure.cpu_ns, RESULT_FIELD_U64, "cpu"),
     SAMPLE(pressure.io_ns, RESULT_FIELD_U64, "io"),
@@ -172,4 +181,5 @@ const struct result_group result_schema_sample_groups[RESULT_SAMPLE_GROUPS] = {
     [RESULT_PART_CPU] = GROUP("part_cpu_ns", part_cpu),
     [RESULT_MEMORY] = GROUP("memory_kib", memory),
     [RESULT_INSTANCES] = GROUP("instances", instances),
+    [RESULT_MACHINE_RATES] = GROUP("machine_per_s", machine_rates),
 };

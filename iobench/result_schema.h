@@ -55,6 +55,7 @@ enum result_sample_group {
     RESULT_PART_CPU,
     RESULT_MEMORY,
     RESULT_INSTANCES,
+    RESULT_MACHINE_RATES,
     RESULT_SAMPLE_GROUPS
 };
 extern const struct result_group result_schema_sample_groups[RESULT_SAMPLE_GROUPS];

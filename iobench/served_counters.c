@@ -50,6 +50,8 @@ void served_counters_parse(const char *text, size_t bytes, struct served_counter
             (void)json_scan_text(&scan, read.journal_mode, sizeof read.journal_mode);
         else if (strcmp(key, "binary_sha256") == 0)
             (void)json_scan_text(&scan, read.binary_hash, sizeof read.binary_hash);
+        else if (strcmp(key, "transport") == 0)
+            (void)json_scan_text(&scan, read.transport, sizeof read.transport);
         else if (!take_number(&scan, key, &read, &seen))
             (void)json_scan_skip(&scan);
     }
@@ -67,4 +69,18 @@ void served_counters_read(const char *mount_root, struct served_counters *counte
     char text[TEXT_LIMIT];
     ssize_t bytes = getxattr(mount_root, SERVED_COUNTERS_ATTRIBUTE, text, sizeof text);
     served_counters_parse(text, bytes > 0 ? (size_t)bytes : 0, counters);
+}
+
+static uint64_t since(uint64_t before, uint64_t after)
+{
+    return after > before ? after - before : 0;
+}
+
+void served_counters_between(const struct served_counters *before, const struct served_counters *after, struct sample *sample)
+{
+    sample->served_read_bytes = since(before->read_bytes, after->read_bytes);
+    sample->served_read_requests = since(before->read_requests, after->read_requests);
+    sample->served_write_bytes = since(before->write_bytes, after->write_bytes);
+    sample->served_write_requests = since(before->write_requests, after->write_requests);
+    sample->served_known = true;
 }

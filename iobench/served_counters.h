@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "iobench/result.h"
+
 #define SERVED_COUNTERS_ATTRIBUTE "user.calf.counters"
 
 struct served_counters {
@@ -20,6 +22,7 @@ struct served_counters {
     uint64_t write_copies; /* how often one written byte is counted; 1 unless the cluster says more */
     char journal_mode[64];
     char binary_hash[65];
+    char transport[16]; /* how data goes between client and chunkservers: "tcp", "unix", "shm"; "" where unknown */
 };
 
 /* Reads the attribute of mount_root. Anything missing or damaged gives .known = false and zeros. */
@@ -27,5 +30,8 @@ void served_counters_read(const char *mount_root, struct served_counters *counte
 
 /* The same from the attribute's text, which may be hostile. */
 void served_counters_parse(const char *text, size_t bytes, struct served_counters *counters);
+
+/* What was served from one reading to the next, into the sample; a counter that went back counts as 0. */
+void served_counters_between(const struct served_counters *before, const struct served_counters *after, struct sample *sample);
 
 #endif

@@ -97,6 +97,8 @@ int sweep_command(int argc, char **argv)
         plan_print(stdout, &s->plan, &s->result);
     else
         status = run_all(s);
+    if (s->machines)
+        machines_destroy(s->machines);
     plan_fini(&s->plan);
     result_fini(&s->result);
     free(s->have);

@@ -12,6 +12,7 @@
 
 #include "iobench/cell.h"
 #include "iobench/fill_data.h"
+#include "iobench/machines.h"
 #include "iobench/plan.h"
 #include "iobench/progress.h"
 #include "iobench/result.h"
@@ -28,6 +29,7 @@ struct sweep {
     struct cell_context context;
     struct load load;
     struct fill_pattern pattern;
+    struct machines *machines; /* owned; NULL: this machine runs the cells itself */
     struct scenario scenarios[RESULT_SCENARIOS]; /* in the order of the result's */
     uint8_t *have;                               /* owned; one per run of the plan: an earlier sweep has it */
     char out[PATH_MAX];

@@ -38,6 +38,9 @@ static const char closing[] =
     "A scenario A is DIR/A/mnt of --state, as docker/cluster.sh starts it, and must be mounted; A=DIR is any\n"
     "existing directory. The first one is the baseline. LIST is 4k,64k; MIN-MAX doubles from MIN to MAX.\n"
     "\n"
+    "With --workers, the cells run on those machines, --threads on each, and the figures are those of all together; DIR\n"
+    "is where a worker's files stand if not in the scenario's directory. See iobench worker --help.\n"
+    "\n"
     "presets   quick    4k,64k,1024k; 1,4 threads; 3 rounds; 8m, 32m, 64m per worker: a smoke test\n"
     "          article  4k-2048k; 1-16 threads; 6 rounds; 4m to 64m per worker\n"
     "          full     the same with 10 rounds and 64m at every block size\n"
@@ -97,6 +100,8 @@ int sweep_options_parse(int argc, char **argv, struct sweep_options *o)
          32, NULL},
         {"clients", 0, OPTION_NUMBER, "N", "mounts of each scenario to spread the workers over (1)", &o->clients, false, 1, 32,
          NULL},
+        {"workers", 'w', OPTION_TEXT, "HOST:PORT[=DIR],...", "have `iobench worker` there run each cell, all at once", &o->workers, false,
+         0, 0, NULL},
         {"cluster-size", 0, OPTION_SIZE, "BYTES", "of each chunkserver that --up starts", &o->chunkserver_bytes,
          false, MIB, 0, NULL},
     };
@@ -282,6 +287,13 @@ int sweep_options_configure(const struct sweep_options *o, const struct result *
         config->clients = o->clients > 1 ? (uint32_t)o->clients : 0;
     if (o->verify)
         config->verify = true;
+    if (o->workers)
+        text_print(config->workers, sizeof config->workers, "%s", o->workers);
+    if (config->workers[0] && (config->clients || o->axes.shared || strlen(config->workers) + 1 == sizeof config->workers)) {
+        text_print(why, SWEEP_OPTIONS_WHY, "%s", config->clients ? "--workers with --clients: give each mount a worker of its own"
+                   : o->axes.shared ? "--workers with --shared: files are not shared between machines" : "--workers is too long");
+        return -EINVAL;
+    }
     int rc = take_axes(o, preset, keep && !o->preset_given, config, why);
     if (rc == 0)
         rc = take_sizes(o, preset, config, why);

@@ -16,7 +16,7 @@
 /* What was written; texts point into argv, NULL where an option was not used. */
 struct sweep_options {
     const char *directory; /* the positional argument */
-    const char *scenarios, *tests, *blocks, *threads, *engine, *label, *out, *state, *until_width;
+    const char *scenarios, *tests, *blocks, *threads, *engine, *label, *out, *state, *until_width, *workers;
     unsigned preset, cache; /* enum plan_preset_number, enum cache_mode */
     uint64_t size_bytes, rounds, max_rounds, seed, chunkservers, chunkserver_bytes, clients;
     bool up, a_a, verify, resume, dry_run;

@@ -60,6 +60,7 @@ bool sweep_resume_settings_differ(const struct result *stored, const struct resu
     compare_number(&d, "--rounds", stored->rounds_planned, now->rounds_planned);
     compare_number(&d, "--verify", stored->verify, now->verify);
     compare_number(&d, "--clients", stored->clients, now->clients);
+    compare_text(&d, "--workers", stored->workers, now->workers);
     compare_axes(&d, stored, now);
     compare_number(&d, "the number of scenarios", stored->scenario_count, now->scenario_count);
     compare_number(&d, "the number of --block sizes", stored->block_count, now->block_count);

@@ -69,7 +69,8 @@ static int run_one(struct sweep *s, uint32_t round, uint32_t cell_number, uint32
     progress_run(&s->progress, number, round, s->plan.rounds, scenario->info->name, plan_cell_text(cell, text));
     uint64_t order_seed =
         access_pattern_mix(access_pattern_mix(s->result.seed, round), UINT64_C(1) << 32 | cell_number);
-    int rc = cell_run(&s->context, scenario, cell, order_seed, &sample);
+    int rc = s->machines ? machines_run(s->machines, &s->result, &s->progress, index, cell, order_seed, &sample)
+                         : cell_run(&s->context, scenario, cell, order_seed, &sample);
     if (rc < 0)
         return rc;
     *result_add_sample(&s->result) = sample;

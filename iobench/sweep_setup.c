@@ -59,7 +59,7 @@ static int read_stored(struct sweep *s, struct result *stored)
 int sweep_setup_plan(struct sweep *s)
 {
     struct result stored;
-    char why[SWEEP_OPTIONS_WHY], load_why[LOAD_WHY];
+    char why[SWEEP_OPTIONS_WHY], load_why[LOAD_WHY], machines_why[MACHINES_WHY];
     bool resume = s->options.resume;
     result_init(&stored);
     int status = resume ? read_stored(s, &stored) : SWEEP_DONE;
@@ -69,6 +69,9 @@ int sweep_setup_plan(struct sweep *s)
         status = wrong(why);
     if (status == SWEEP_DONE && load_init(&s->load, &s->result, load_why) < 0)
         status = wrong(load_why);
+    if (status == SWEEP_DONE && s->result.workers[0] &&
+        machines_create(s->result.workers, &s->result, &s->machines, machines_why) < 0)
+        status = wrong(machines_why);
     if (status == SWEEP_DONE) {
         plan_init(&s->plan, &s->result);
         s->have = check_alloc(calloc(s->plan.runs, 1));
@@ -150,14 +153,18 @@ static int inspect(struct sweep *s)
     return SWEEP_DONE;
 }
 
-/* O_DIRECT is tried with the block whose size is a multiple of the smallest power of two. */
-static uint64_t least_aligned_block(const struct result *r)
+/* The workers of other machines look at their own mounts. */
+static int attach_machines(struct sweep *s)
 {
-    uint64_t least = r->block_bytes[0];
-    for (uint32_t i = 1; i < r->block_count; i++)
-        if ((r->block_bytes[i] & -r->block_bytes[i]) < (least & -least))
-            least = r->block_bytes[i];
-    return least;
+    char why[MACHINES_WHY];
+    struct scenario_info stored[RESULT_SCENARIOS];
+    memcpy(stored, s->result.scenarios, sizeof stored);
+    if (machines_open(s->machines, &s->result, s->plan.space_bytes, why) < 0)
+        return wrong(why);
+    for (uint32_t i = 0; s->options.resume && i < s->result.scenario_count; i++)
+        if (sweep_resume_scenario_differs(&stored[i], &s->result.scenarios[i], why, sizeof why))
+            return wrong(why);
+    return SWEEP_DONE;
 }
 
 static int attach(struct sweep *s)
@@ -171,7 +178,7 @@ static int attach(struct sweep *s)
             if (k != i && strcmp(r->scenarios[k].device, r->scenarios[i].device) == 0)
                 needed += s->plan.space_bytes;
         int rc = scenario_attach(&s->scenarios[i], r->seed, needed, engine_find(r->engine), r->cache == CACHE_DIRECT,
-                                 least_aligned_block(r), why);
+                                 plan_probe_block(r), why);
         if (rc < 0)
             return wrong(why);
         if (interrupt_requested())
@@ -245,7 +252,7 @@ int sweep_setup_scenarios(struct sweep *s)
     int status = make_out(s);
     if (status == SWEEP_DONE)
         status = bring_up(s);
-    if (status == SWEEP_DONE)
+    if (status == SWEEP_DONE && !s->machines)
         status = inspect(s);
     if (status == SWEEP_DONE) {
         char why[SWEEP_OPTIONS_WHY];
@@ -255,7 +262,7 @@ int sweep_setup_scenarios(struct sweep *s)
             status = wrong(why);
     }
     if (status == SWEEP_DONE)
-        status = attach(s);
+        status = s->machines ? attach_machines(s) : attach(s);
     if (status != SWEEP_DONE) {
         /* Which succeeds only where nothing is in it: ours, made a moment ago. */
         (void)rmdir(s->out);
@@ -268,6 +275,11 @@ int sweep_setup_scenarios(struct sweep *s)
 bool sweep_setup_undo(struct sweep *s)
 {
     bool clean = true;
+    char why[MACHINES_WHY];
+    if (s->machines && machines_close(s->machines, why) < 0) {
+        fprintf(stderr, "iobench sweep: %s\n", why);
+        clean = false;
+    }
     for (uint32_t i = 0; i < s->result.scenario_count; i++) {
         struct scenario *scenario = &s->scenarios[i];
         /* Asking a file system that does not answer would hang us, too. */

@@ -287,11 +287,19 @@ static void take_worker(struct workers_outcome *outcome, const struct worker *wo
     outcome->close_ns = longer(outcome->close_ns, worker->close_ns);
 }
 
+void workers_latency(struct workers *workers, struct histogram *latency)
+{
+    histogram_init(latency);
+    SCOPE_UNLOCK(&workers->lock);
+    for (uint32_t i = 0; i < workers->started; i++)
+        histogram_merge(latency, &workers->worker[i].histogram);
+}
+
 void workers_outcome(struct workers *workers, struct workers_outcome *outcome)
 {
     memset(outcome, 0, sizeof *outcome);
     SCOPE_FREE struct histogram *merged = check_alloc(malloc(sizeof *merged));
-    histogram_init(merged);
+    workers_latency(workers, merged);
     SCOPE_UNLOCK(&workers->lock);
     outcome->failed_workers = workers->failed;
     outcome->failed = workers->failed > 0;
@@ -303,10 +311,8 @@ void workers_outcome(struct workers *workers, struct workers_outcome *outcome)
     if (workers->first_done_ns)
         outcome->first_done_ns = longer(workers->first_done_ns - workers->window_ns, 0);
     outcome->first_done_bytes = workers->first_done_operations * unit;
-    for (uint32_t i = 0; i < workers->started; i++) {
-        histogram_merge(merged, &workers->worker[i].histogram);
+    for (uint32_t i = 0; i < workers->started; i++)
         take_worker(outcome, &workers->worker[i], workers->window_ns);
-    }
     outcome->bytes = outcome->operations * unit;
     histogram_summarize(merged, &outcome->latency);
     take_rates(workers, &outcome->rates);

@@ -96,6 +96,9 @@ void workers_await_window(struct workers *workers, const struct workers_watch *w
 /* After await(DONE), or after an await that failed with anything but -ETIMEDOUT. */
 void workers_outcome(struct workers *workers, struct workers_outcome *outcome);
 
+/* The latencies of all workers, for the same moments; *latency is initialized here. */
+void workers_latency(struct workers *workers, struct histogram *latency);
+
 /* Tells the workers to stop, joins them and frees everything. */
 void workers_destroy(struct workers *workers);
 

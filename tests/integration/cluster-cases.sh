@@ -95,7 +95,7 @@ lifecycle() { # lifecycle SCENARIO
     cluster status --json >"$TEST_DIR/all.json"
     jq -c --arg name "$1" '.[] | select(.scenario == $name)' "$TEST_DIR/all.json" >"$TEST_DIR/one.json"
     cluster status "$1" --json | jq -c . | cmp - "$TEST_DIR/one.json" || fail "status of one and of all differ"
-    hash=$(cd "$BIN" && sha256sum calf-master calf-chunkserver calf-mount calf | sha256sum | cut -d ' ' -f 1)
+    hash=$(cd "$BIN" && sha256sum calf-master calf-chunkserver calf-mount calf iobench | sha256sum | cut -d ' ' -f 1)
     assert_eq "$(jq -r '[.state, .binary_sha256, .parts[].part] | join(" ")' "$TEST_DIR/one.json")" \
         "up $hash master chunkserver1 chunkserver2 client" "state, hash of the programs, parts"
     for part in master chunkserver1 chunkserver2 client; do

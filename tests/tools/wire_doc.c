@@ -81,6 +81,8 @@ static void print_other_messages(void)
     WIRE_CHUNK_MESSAGES(PRINT_MESSAGE)
     puts("\n## Control plane: chunkserver to master, administration to master (nng request and reply)");
     WIRE_CONTROL_MESSAGES(PRINT_MESSAGE)
+    puts("\n## iobench sweep to iobench worker (nng request and reply)");
+    WIRE_BENCH_MESSAGES(PRINT_MESSAGE)
 }
 
 static void print_records(void)
