@@ -54,8 +54,10 @@ static bool watch_tick(void *argument, struct workers *workers)
 
 static int fail(struct run *run, const char *what, const char *error)
 {
+    char text[2 * RESULT_TEXT];
     run->sample->failed = true;
-    text_print(run->sample->error, sizeof run->sample->error, "%s%s%s", what, what[0] ? ": " : "", error);
+    text_print(text, sizeof text, "%s%s%s", what, what[0] ? ": " : "", error);
+    sample_set_error(run->sample, text);
     return -EIO;
 }
 

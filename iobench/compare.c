@@ -166,7 +166,7 @@ static const char *trouble(const struct sample *sample, enum compare_state *stat
     *state = COMPARE_MARKED;
     if (sample->failed) {
         *state = COMPARE_FAILED;
-        return sample->error[0] ? sample->error : "a worker failed";
+        return sample->error ? sample->error : "a worker failed";
     }
     if (sample->mark[0])
         return sample->mark;

@@ -249,7 +249,7 @@ int machine_link_take(struct machine_link *l, struct machine_part *part)
         return lose(l, "its figures are damaged");
     const struct sample *sample = &l->figures.samples[0];
     if (sample->failed) {
-        text_print(l->why, sizeof l->why, "worker %s: %s", l->name, sample->error);
+        text_print(l->why, sizeof l->why, "worker %s: %s", l->name, sample->error ? sample->error : "it failed");
         return -EIO;
     }
     *part = (struct machine_part){sample, &l->latency, l->boot_id};

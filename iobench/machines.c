@@ -324,7 +324,7 @@ int machines_run(struct machines *machines, const struct result *config, struct 
     }
     if (rc < 0 || taken < 0) {
         sample->failed = true;
-        text_print(sample->error, sizeof sample->error, "%s", t.error[0] ? t.error : "a worker stopped");
+        sample_set_error(sample, t.error[0] ? t.error : "a worker stopped");
         return 0;
     }
     account_served(&t, &before);

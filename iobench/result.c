@@ -28,14 +28,24 @@ void result_init(struct result *result)
 void sample_fini(struct sample *sample)
 {
     free(sample->intervals);
+    free(sample->error);
     sample->intervals = NULL;
+    sample->error = NULL;
     sample->interval_count = 0;
+}
+
+void sample_set_error(struct sample *sample, const char *error)
+{
+    char *copy = check_alloc(strndup(error, RESULT_TEXT - 1));
+    free(sample->error);
+    sample->error = copy;
 }
 
 void sample_copy(struct sample *to, const struct sample *from)
 {
     *to = *from;
     to->intervals = NULL;
+    to->error = from->error ? check_alloc(strdup(from->error)) : NULL;
     if (from->interval_count == 0)
         return;
     size_t bytes = from->interval_count * sizeof *from->intervals;

@@ -15,7 +15,7 @@
 
 #include "iobench/test_kind.h"
 
-enum { RESULT_FORMAT_VERSION = 1, RESULT_NAME = 64, RESULT_TEXT = 256, RESULT_SCENARIOS = 16 };
+enum { RESULT_FORMAT_VERSION = 1, RESULT_NAME = 64, RESULT_MARK = 24, RESULT_TEXT = 256, RESULT_SCENARIOS = 16 };
 
 /* Rounds are numbered from 0 and below this. */
 enum { RESULT_ROUNDS = 1000 };
@@ -91,6 +91,7 @@ struct sample_interval {
 /* A long run has longer intervals, not more. */
 enum { RESULT_INTERVALS = 128 };
 
+/* There may be a hundred thousand: what few of them have is not held within. */
 struct sample {
     uint32_t scenario; /* index into result.scenarios */
     uint32_t round;    /* from 0 */
@@ -99,8 +100,8 @@ struct sample {
     uint64_t block_bytes;
     uint32_t threads;
     bool failed;              /* a worker failed: no rate may be taken from it */
-    char error[RESULT_TEXT];  /* which file and why, for a failed sample */
-    char mark[RESULT_NAME];   /* "" or why no ratio may be taken: "served-bytes", "cache-not-cold" */
+    char *error;              /* owned; which file and why, for a failed sample; else NULL */
+    char mark[RESULT_MARK];   /* "" or why no ratio may be taken: "served-bytes", "cache-not-cold" */
     int64_t start_wall_ns;
     uint64_t bytes, operations;
     int64_t elapsed_ns;    /* all released -> last worker done, fsync and close inside for writes */
@@ -194,6 +195,9 @@ void result_fini(struct result *result);
 /* A copy that owns what it points to; releasing that. A sample that is assigned takes it along. */
 void sample_copy(struct sample *to, const struct sample *from);
 void sample_fini(struct sample *sample);
+
+/* The text is copied, RESULT_TEXT - 1 bytes of it at most. */
+void sample_set_error(struct sample *sample, const char *error);
 
 /* A new zeroed sample at the end; valid until the next call. */
 struct sample *result_add_sample(struct result *result);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/check.h"
 #include "common/units.h"
 #include "iobench/byte_out.h"
 #include "iobench/json_scan.h"
@@ -38,6 +39,16 @@ static bool read_name(struct json_scan *scan, enum result_field_kind kind, void 
     return json_scan_fail(scan, "the cache mode has an unknown name");
 }
 
+static bool read_owned_text(struct json_scan *scan, char **at)
+{
+    char text[RESULT_TEXT];
+    if (!json_scan_text(scan, text, sizeof text))
+        return false;
+    free(*at);
+    *at = text[0] ? check_alloc(strdup(text)) : NULL;
+    return true;
+}
+
 static bool read_value(struct json_scan *scan, const struct result_field *field, void *at)
 {
     uint64_t number;
@@ -46,6 +57,8 @@ static bool read_value(struct json_scan *scan, const struct result_field *field,
     switch (field->kind) {
     case RESULT_FIELD_TEXT:
         return json_scan_text(scan, at, field->size);
+    case RESULT_FIELD_OWNED_TEXT:
+        return read_owned_text(scan, at);
     case RESULT_FIELD_U32:
         if (!json_scan_u64(scan, UINT32_MAX, &number))
             return false;

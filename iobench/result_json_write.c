@@ -21,6 +21,9 @@ static void write_value(struct byte_out *out, const struct result_field *field, 
     case RESULT_FIELD_TEXT:
         byte_out_json_string(out, at);
         break;
+    case RESULT_FIELD_OWNED_TEXT:
+        byte_out_json_string(out, *(char *const *)(const void *)at);
+        break;
     case RESULT_FIELD_U32:
         byte_out_u64(out, *(const uint32_t *)(const void *)at);
         break;

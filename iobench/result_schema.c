@@ -86,7 +86,7 @@ static const struct result_field sample[] = {
     SAMPLE(block_bytes, RESULT_FIELD_U64, "block_bytes"),
     SAMPLE(threads, RESULT_FIELD_U32, "threads"),
     OPTIONAL(struct sample, failed, RESULT_FIELD_BOOL, "failed"),
-    OPTIONAL(struct sample, error, RESULT_FIELD_TEXT, "error"),
+    OPTIONAL(struct sample, error, RESULT_FIELD_OWNED_TEXT, "error"),
     OPTIONAL(struct sample, mark, RESULT_FIELD_TEXT, "mark"),
     SAMPLE(start_wall_ns, RESULT_FIELD_I64, "start_wall_ns"),
     SAMPLE(bytes, RESULT_FIELD_U64, "bytes"),

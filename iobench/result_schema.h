@@ -11,6 +11,7 @@
 
 enum result_field_kind {
     RESULT_FIELD_TEXT,       /* char[size] */
+    RESULT_FIELD_OWNED_TEXT, /* char *, NULL for an empty one; a sample's error */
     RESULT_FIELD_U32,        /* uint32_t */
     RESULT_FIELD_U64,        /* uint64_t up to 2^63 - 1 */
     RESULT_FIELD_I64,        /* int64_t */

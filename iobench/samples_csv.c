@@ -42,6 +42,9 @@ static void write_cell(struct byte_out *out, const struct result *r, const struc
     case RESULT_FIELD_TEXT:
         byte_out_csv_field(out, at);
         break;
+    case RESULT_FIELD_OWNED_TEXT:
+        byte_out_csv_field(out, *(char *const *)at ? *(char *const *)at : "");
+        break;
     case RESULT_FIELD_U32:
         if (field->offset == offsetof(struct sample, scenario) && *(const uint32_t *)at < r->scenario_count)
             byte_out_csv_field(out, r->scenarios[*(const uint32_t *)at].name);

@@ -43,7 +43,7 @@ static void tell(struct sweep *s, const struct scenario *scenario, const struct 
     s->new_runs++;
     if (sample->failed && ++s->failed_runs <= FAILURES_TOLD) {
         progress_note(&s->progress, "failed: %s, %s, round %u: %s", scenario->info->name, cell, sample->round + 1,
-                      sample->error);
+                      sample->error ? sample->error : "");
         if (s->failed_runs == FAILURES_TOLD)
             progress_note(&s->progress, "more failures are only counted; the result has them all");
     }

@@ -199,7 +199,7 @@ static void failed_and_marked_samples_take_their_cell_out(void **unused)
     make(&r, (struct synthetic_plan){.scenarios = 3, .blocks = 2, .threads = 1, .rounds = 7, .noise = 0.01, .seed = 4});
     struct sample *failed = &r.samples[1], *marked = &r.samples[3 + 2], *base = &r.samples[6 + 0], *empty = &r.samples[9 + 1];
     failed->failed = true;
-    strcpy(failed->error, "/mnt/x: Input/output error");
+    sample_set_error(failed, "/mnt/x: Input/output error");
     strcpy(marked->mark, "served-bytes");
     strcpy(base->mark, "cache-not-cold");
     empty->bytes = 0;

@@ -92,7 +92,7 @@ static void assert_same_sample(const struct sample *a, const struct sample *b)
     assert_int_equal(a->block_bytes, b->block_bytes);
     assert_int_equal(a->threads, b->threads);
     assert_int_equal(a->failed, b->failed);
-    assert_string_equal(a->error, b->error);
+    assert_string_equal(a->error ? a->error : "", b->error ? b->error : "");
     assert_string_equal(a->mark, b->mark);
     assert_int_equal(a->start_wall_ns, b->start_wall_ns);
     assert_int_equal(a->bytes, b->bytes);
@@ -116,7 +116,7 @@ static void what_is_written_is_read(void **unused)
     char why[RESULT_FILE_WHY];
     make(&a, 5, 2, 2, 3);
     a.samples[1].failed = true;
-    strcpy(a.samples[1].error, "/mnt/\"x\\y\"\n\t\x01 caf\xc3\xa9: No space left on device");
+    sample_set_error(&a.samples[1], "/mnt/\"x\\y\"\n\t\x01 caf\xc3\xa9: No space left on device");
     strcpy(a.samples[2].mark, "cache-not-cold");
     a.samples[3].served_known = false;
     a.samples[3].served_read_bytes = 0;
@@ -205,7 +205,7 @@ static void another_parser_reads_it(void **unused)
     static struct result a;
     json_error_t error;
     make(&a, 2, 1, 1, 2);
-    strcpy(a.samples[0].error, "not utf-8: \xff\xc3");
+    sample_set_error(&a.samples[0], "not utf-8: \xff\xc3");
     a.samples[0].failed = true;
     assert_int_equal(result_file_write(&a, dir), 0);
     json_t *root = json_load_file(in_dir("results.json"), JSON_REJECT_DUPLICATES, &error);
@@ -227,7 +227,7 @@ static void samples_stand_in_the_csv(void **unused)
     static struct result a;
     size_t size, lines = 0;
     make(&a, 2, 1, 1, 2);
-    strcpy(a.samples[0].error, "a \"quoted\", one");
+    sample_set_error(&a.samples[0], "a \"quoted\", one");
     a.samples[0].failed = true;
     assert_int_equal(result_file_write(&a, dir), 0);
     char *text = slurp(in_dir("samples.csv"), &size);

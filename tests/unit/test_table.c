@@ -178,7 +178,7 @@ static void bad_cells_show_no_number(void **unused)
             continue;
         if (s->test == TEST_WRITE) {
             s->failed = true;
-            strcpy(s->error, "/mnt/\033]0;owned\007file: I/O error \xff");
+            sample_set_error(s, "/mnt/\033]0;owned\007file: I/O error \xff");
         } else {
             strcpy(s->mark, "cache-not-cold");
         }
