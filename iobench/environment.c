@@ -11,6 +11,7 @@
 #include "common/scope.h"
 #include "common/units.h"
 #include "iobench/child_process.h"
+#include "iobench/environment_disks.h"
 #include "iobench/text_print.h"
 
 static void trim(char *text)
@@ -139,6 +140,11 @@ void environment_read(struct result_environment *environment)
     read_processor(environment);
     read_virtualization(environment);
     read_container_runtime(environment);
+    environment_caches("/sys", environment->caches, sizeof environment->caches);
+    if (!environment->caches[0])
+        (void)environment_find_value("/proc/cpuinfo", "cache size", ':', environment->caches, sizeof environment->caches);
+    environment_disks("/sys", environment->disks, sizeof environment->disks);
+    environment_idle_states("/sys", environment->idle_states, sizeof environment->idle_states);
 }
 
 const char *environment_idle_warning(const struct result_environment *environment)

@@ -115,6 +115,7 @@ int machine_link_open(struct machine_link *l, uint64_t session, const struct res
     *mine = *config;
     mine->samples = NULL;
     mine->sample_count = 0;
+    mine->machine_count = 0;
     mine->seed = seed;
     if (l->directory[0])
         text_print(mine->scenarios[0].directory, sizeof mine->scenarios[0].directory, "%s", l->directory);
@@ -156,6 +157,11 @@ void machine_link_take_found(const struct machine_link *l, struct result *config
         text_print(to->name, sizeof to->name, "%s", name);
         text_print(to->directory, sizeof to->directory, "%s", directory);
     }
+}
+
+const struct result_environment *machine_link_environment(const struct machine_link *l)
+{
+    return &l->found.environment;
 }
 
 int machine_link_run(struct machine_link *l, const struct wire_bench_run *run)

@@ -45,6 +45,9 @@ int machine_link_open(struct machine_link *link, uint64_t session, const struct 
 /* What the worker found of the scenarios, but for their directories if it has one of its own. */
 void machine_link_take_found(const struct machine_link *link, struct result *config);
 
+/* The worker's machine. */
+const struct result_environment *machine_link_environment(const struct machine_link *link);
+
 /* All return 0 or -EIO. */
 int machine_link_run(struct machine_link *link, const struct wire_bench_run *run) __attribute__((warn_unused_result));
 int machine_link_look(struct machine_link *link, struct machine_state *state) __attribute__((warn_unused_result));

@@ -10,7 +10,7 @@
 #include "iobench/histogram.h"
 #include "iobench/result.h"
 
-enum { MACHINE_LIMIT = 64 };
+enum { MACHINE_LIMIT = RESULT_MACHINES };
 
 struct machine_part {
     const struct sample *sample; /* not failed */

@@ -119,6 +119,11 @@ int machines_open(struct machines *machines, struct result *config, uint64_t spa
         }
     }
     machine_link_take_found(machines->links[0], config);
+    for (uint32_t i = 0; i < machines->count; i++) {
+        struct result_machine *machine = result_add_machine(config);
+        text_print(machine->worker, sizeof machine->worker, "%s", machine_link_name(machines->links[i]));
+        machine->environment = *machine_link_environment(machines->links[i]);
+    }
     return 0;
 }
 

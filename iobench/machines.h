@@ -26,7 +26,8 @@ struct machines;
 int machines_create(const char *list, const struct result *config, struct machines **machines, char why[MACHINES_WHY])
     __attribute__((warn_unused_result));
 
-/* Has every worker look at its directories and make its own in them; fills the scenarios of *config with what the first one found.
+/* Has every worker look at its directories and make its own in them; fills the scenarios of *config with what the first one found,
+ * and its machines.
  * 0; -EINVAL and why names the worker. */
 int machines_open(struct machines *machines, struct result *config, uint64_t space_bytes, char why[MACHINES_WHY])
     __attribute__((warn_unused_result));

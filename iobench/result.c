@@ -64,8 +64,19 @@ void result_fini(struct result *result)
     for (size_t i = 0; i < result->sample_count; i++)
         sample_fini(&result->samples[i]);
     free(result->samples);
+    free(result->machines);
     result->samples = NULL;
+    result->machines = NULL;
+    result->machine_count = 0;
     result->sample_count = result->sample_room = 0;
+}
+
+struct result_machine *result_add_machine(struct result *result)
+{
+    CHECK(result->machine_count < RESULT_MACHINES);
+    if (!result->machines)
+        result->machines = check_alloc(calloc(RESULT_MACHINES, sizeof *result->machines));
+    return &result->machines[result->machine_count++];
 }
 
 struct sample *result_add_sample(struct result *result)

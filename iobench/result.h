@@ -31,7 +31,9 @@ struct scenario_info {
     char directory[RESULT_TEXT];    /* where the test files stood */
     char fs_type[RESULT_NAME];      /* as in /proc/self/mountinfo, e.g. "fuse.calf" */
     char mount_source[RESULT_TEXT]; /* likewise */
+    char mount_options[RESULT_TEXT]; /* likewise, of the file system; cut when longer */
     char device[RESULT_NAME];       /* "major:minor" of the directory */
+    char disk[RESULT_NAME];         /* the kernel's name of that device, "" where it is none */
     char journal_mode[RESULT_NAME]; /* "always", "interval", or "" where unknown */
     char transport[RESULT_NAME];    /* of data between client and chunkservers: "tcp", "unix", "shm", or "" */
     char binary_hash[65];           /* SHA-256 of the client program behind the mount, "" where unknown */
@@ -131,9 +133,18 @@ struct result_environment {
     char virtualization[RESULT_NAME], cpuidle_driver[RESULT_NAME], cpuidle_governor[RESULT_NAME];
     char frequency_governor[RESULT_NAME], container_runtime[RESULT_TEXT];
     int64_t guest_halt_poll_ns; /* -1 where there is none */
+    char caches[RESULT_TEXT], disks[4 * RESULT_TEXT], idle_states[RESULT_TEXT]; /* environment_disks.h */
     uint32_t cpus;
     uint64_t memory_bytes;
 };
+
+/* A machine whose worker ran the cells, where another one led the sweep: the other end of its network. */
+struct result_machine {
+    char worker[RESULT_TEXT]; /* "HOST:PORT" */
+    struct result_environment environment;
+};
+
+enum { RESULT_MACHINES = 64 };
 
 struct result {
     char label[RESULT_TEXT];
@@ -172,6 +183,8 @@ struct result {
     char workers[1024];              /* --workers as written: the machines whose `iobench worker` ran it; "": this one */
     uint32_t clients; /* mounts of each scenario that the workers are spread over; 0: one */
     struct result_environment environment;
+    struct result_machine *machines; /* owned; machine_count of them, at most RESULT_MACHINES */
+    uint32_t machine_count;
 
     uint32_t scenario_count;
     struct scenario_info scenarios[RESULT_SCENARIOS];
@@ -198,6 +211,9 @@ void sample_fini(struct sample *sample);
 
 /* The text is copied, RESULT_TEXT - 1 bytes of it at most. */
 void sample_set_error(struct sample *sample, const char *error);
+
+/* A new zeroed machine at the end, likewise. The result has fewer than RESULT_MACHINES. */
+struct result_machine *result_add_machine(struct result *result);
 
 /* A new zeroed sample at the end; valid until the next call. */
 struct sample *result_add_sample(struct result *result);

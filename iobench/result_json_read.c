@@ -338,6 +338,36 @@ static bool read_part(struct json_scan *scan, struct result *r, enum part part)
     return false;
 }
 
+static bool read_machine(struct json_scan *scan, struct result_machine *machine)
+{
+    char key[KEY];
+    if (!json_scan_object(scan))
+        return false;
+    while (json_scan_member(scan, key, sizeof key)) {
+        bool good = strcmp(key, "worker") == 0        ? json_scan_text(scan, machine->worker, sizeof machine->worker)
+                    : strcmp(key, "environment") == 0 ? read_group(scan, &result_schema_environment, &machine->environment)
+                                                      : json_scan_skip(scan);
+        if (!good)
+            return false;
+    }
+    return !scan->failed;
+}
+
+static bool read_machines(struct json_scan *scan, struct result *r)
+{
+    if (r->machine_count > 0)
+        return json_scan_fail(scan, "a part of it stands there twice");
+    if (!json_scan_array(scan))
+        return false;
+    while (json_scan_element(scan)) {
+        if (r->machine_count == RESULT_MACHINES)
+            return json_scan_fail(scan, "it has too many machines");
+        if (!read_machine(scan, result_add_machine(r)))
+            return false;
+    }
+    return !scan->failed;
+}
+
 static bool read_other_member(struct json_scan *scan, struct result *r, const char *key, size_t key_at, unsigned *parts)
 {
     for (unsigned i = 0; i < PARTS; i++) {
@@ -348,6 +378,8 @@ static bool read_other_member(struct json_scan *scan, struct result *r, const ch
         *parts |= 1U << i;
         return read_part(scan, r, (enum part)i);
     }
+    if (strcmp(key, "machines") == 0)
+        return read_machines(scan, r);
     return strcmp(key, "fnv1a64") == 0 ? verify_checksum(scan, key_at) : json_scan_skip(scan);
 }
 

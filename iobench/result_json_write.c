@@ -160,6 +160,20 @@ static void write_plan(struct byte_out *out, const struct result *r)
     byte_out_text(out, "]");
 }
 
+/* Left out where there are none. */
+static void write_machines(struct byte_out *out, const struct result *r)
+{
+    for (uint32_t i = 0; i < r->machine_count; i++) {
+        byte_out_text(out, i ? ",\n{\"worker\":" : ",\n\"machines\":[\n{\"worker\":");
+        byte_out_json_string(out, r->machines[i].worker);
+        byte_out_text(out, ",\"environment\":{");
+        write_fields(out, &result_schema_environment, &r->machines[i].environment, ",\n ");
+        byte_out_text(out, "}}");
+    }
+    if (r->machine_count > 0)
+        byte_out_text(out, "]");
+}
+
 int result_json_write(const struct result *r, int fd)
 {
     struct byte_out *out = check_alloc(malloc(sizeof *out));
@@ -177,6 +191,7 @@ int result_json_write(const struct result *r, int fd)
         byte_out_text(out, "}");
     }
     byte_out_text(out, "]");
+    write_machines(out, r);
     write_plan(out, r);
     byte_out_text(out, ",\n\"samples\":[");
     for (size_t i = 0; i < r->sample_count; i++) {

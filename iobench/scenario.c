@@ -87,6 +87,16 @@ static int take_real_path(struct scenario *s, char why[SCENARIO_WHY])
     return 0;
 }
 
+static void find_disk(struct scenario_info *info)
+{
+    char path[RESULT_NAME + 32], target[PATH_MAX];
+    text_print(path, sizeof path, "/sys/dev/block/%s", info->device);
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    target[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(target, '/');
+    text_print(info->disk, sizeof info->disk, "%.*s", RESULT_NAME - 1, slash ? slash + 1 : "");
+}
+
 int scenario_inspect(struct scenario *s, char why[SCENARIO_WHY])
 {
     struct mount_entry mount;
@@ -103,6 +113,8 @@ int scenario_inspect(struct scenario *s, char why[SCENARIO_WHY])
     text_print(s->mount_point, sizeof s->mount_point, "%s", mount.point);
     text_print(s->info->fs_type, sizeof s->info->fs_type, "%s", mount.fs_type);
     text_print(s->info->mount_source, sizeof s->info->mount_source, "%s", mount.source);
+    text_print(s->info->mount_options, sizeof s->info->mount_options, "%.*s", (int)sizeof s->info->mount_options - 1, mount.options);
+    find_disk(s->info);
     struct served_counters counters;
     served_counters_read(s->mount_point, &counters);
     text_print(s->info->journal_mode, sizeof s->info->journal_mode, "%s", counters.journal_mode);

@@ -271,6 +271,8 @@ int sweep_options_configure(const struct sweep_options *o, const struct result *
     if (keep) {
         *config = *stored;
         config->samples = NULL;
+        config->machines = NULL;
+        config->machine_count = 0;
         config->sample_count = config->sample_room = 0;
     }
     text_print(config->preset, sizeof config->preset, "%s", preset->name);

@@ -147,8 +147,9 @@ static void print_instances(const struct table_page *page)
         add_up(a, &use);
         if (use.spread_count == 0)
             continue;
-        table_line_add(&line, "%s: up to %u mounts at once; the slowest reached %.0f%% of the fastest (geometric mean over the cells, at "
+        table_line_add(&line, "%s: up to %u %s at once; the slowest reached %.0f%% of the fastest (geometric mean over the cells, at "
                        "worst %.0f%%). Rates are those of all together.", a->name, use.instances,
+                       a->result->workers[0] ? "machines (or containers)" : "mounts",
                        100 * exp(use.spread_log / (double)use.spread_count), 100 * use.spread_least);
         table_paragraph(page, page->style->markdown ? "" : "  ", &line);
     }
