@@ -235,9 +235,10 @@ protocol: $(OUT)/bin/wire-doc ## write docs/protocol.md anew from the wire schem
 	$(Q)$(OUT)/bin/wire-doc >docs/protocol.md
 
 .PHONY: install
-install: $(BINARIES) ## install the programs under $(DESTDIR)$(PREFIX)/bin
-	install -d $(DESTDIR)$(PREFIX)/bin
+install: $(BINARIES) ## install the programs and the manual page under $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(BINARIES) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 docs/iobench.1 $(DESTDIR)$(PREFIX)/share/man/man1
 
 .PHONY: clean
 clean: ## remove build/

@@ -13,16 +13,21 @@
 #include "common/scope.h"
 #include "iobench/compare.h"
 #include "iobench/compare_export.h"
+#include "iobench/foreign_export.h"
 #include "iobench/result_input.h"
 #include "iobench/table.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_WRONG = 2, EXIT_GATE = 3 };
+
+/* The words of --format, in their order. */
+enum format { FORMAT_OWN, FORMAT_IOZONE, FORMAT_FIO };
 
 struct request {
     const char *baseline, *fail_below_text;
     double fail_below; /* percent; 0: no gate */
     bool json, csv, markdown;
     unsigned unit; /* enum table_unit */
+    unsigned format; /* enum format */
 };
 
 static const char about[] =
@@ -52,6 +57,8 @@ static int parse(int argc, char **argv, struct request *q, char ***paths)
         {"json", 0, OPTION_FLAG, NULL, "print one JSON object instead of the table", &q->json, false, 0, 0, NULL},
         {"csv", 0, OPTION_FLAG, NULL, "print CSV instead of the table", &q->csv, false, 0, 0, NULL},
         {"markdown", 0, OPTION_FLAG, NULL, "print the table as Markdown", &q->markdown, false, 0, 0, NULL},
+        {"format", 0, OPTION_CHOICE, "table|iozone|fio", "the samples as IOzone's throughput report, or as JSON with fio's keys",
+         &q->format, false, 0, 0, NULL},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL, false, 0, 0, NULL},
     };
     const struct options options = {.program = "iobench compare",
@@ -66,8 +73,8 @@ static int parse(int argc, char **argv, struct request *q, char ***paths)
 
 static int check_request(struct request *q)
 {
-    if ((int)q->json + (int)q->csv + (int)q->markdown > 1) {
-        fprintf(stderr, "iobench compare: --json, --csv and --markdown exclude one another (try --help)\n");
+    if ((int)q->json + (int)q->csv + (int)q->markdown + (q->format != FORMAT_OWN) > 1) {
+        fprintf(stderr, "iobench compare: --json, --csv, --markdown and --format exclude one another (try --help)\n");
         return -EINVAL;
     }
     if (!q->fail_below_text)
@@ -90,7 +97,11 @@ static void print(const struct comparison *c, const struct request *q)
         .color = isatty(STDOUT_FILENO) && !(no_color && no_color[0]),
         .unit = (enum table_unit)q->unit,
     };
-    if (q->json)
+    if (q->format == FORMAT_IOZONE)
+        foreign_export_iozone(stdout, c);
+    else if (q->format == FORMAT_FIO)
+        foreign_export_fio(stdout, c);
+    else if (q->json)
         compare_export_json(stdout, c);
     else if (q->csv)
         compare_export_csv(stdout, c);

@@ -44,6 +44,7 @@ assert_eq "$(jq '[.samples[] | .instances.count == 3 and .worker_per_s.min <= .w
     .worker_per_s.mean <= .worker_per_s.max and .machine_per_s.min <= .machine_per_s.max and
     .machine_per_s.max < 3 * .bytes * 1e9 / .elapsed_ns and .latency_ns.p50 > 0] | all' "$json")" true "least and most of workers and machines"
 assert_eq "$(jq '[.samples[] | select(.test == "write") | .served.write_bytes >= .bytes] | all' "$json")" true "served bytes"
+assert_eq "$(jq '[.machines[].environment | .cpus > 0 and .kernel != ""] | length' "$json")" 3 "machines that are disclosed"
 assert_eq "$(jq -r '.scenarios[0].fs_type' "$json")" fuse.calf "what the workers found"
 nothing_stays 0
 

@@ -303,6 +303,40 @@ static void several_results_stand_in_one_table(void **unused)
     assert_non_null(strstr(last.out, "of the throughput of bare#2"));
 }
 
+static bool says(const char *text)
+{
+    return strstr(last.out, text) != NULL;
+}
+
+static void other_benchmarks_words(void **unused)
+{
+    (void)unused;
+    store((struct synthetic_plan){.scenarios = 2, .blocks = 1, .threads = 2, .rounds = 2, .noise = 0.01, .seed = 1});
+    run(dir, "--format", "iozone", NULL);
+    assert_int_equal(last.status, 0);
+    assert_true(says("Output is in kBytes/sec") && says("Record Size 4 kB") && says("Children see throughput for  1 initial writers"));
+    assert_true(says("Parent sees throughput for  1 random readers") && says("Min throughput per process"));
+    run(dir, "--format", "fio", NULL);
+    assert_int_equal(last.status, 0);
+    static struct result r;
+    char why[RESULT_FILE_WHY];
+    result_init(&r);
+    assert_int_equal(result_file_read(dir, &r, why, sizeof why), 0);
+    json_t *root = json_loads(last.out, 0, NULL), *jobs = json_object_get(root, "jobs");
+    assert_int_equal(json_array_size(jobs), r.sample_count);
+    for (size_t i = 0; i < r.sample_count; i++) {
+        const struct sample *s = &r.samples[i];
+        json_t *job = json_array_get(jobs, i);
+        json_t *part = json_object_get(job, s->test == TEST_READ || s->test == TEST_RANDOM_READ ? "read" : "write");
+        assert_int_equal(json_integer_value(json_object_get(part, "io_bytes")), (json_int_t)s->bytes);
+        assert_true(llabs(json_integer_value(json_object_get(part, "bw_bytes")) - (json_int_t)((double)s->bytes * 1e9 / (double)s->elapsed_ns)) <= 1);
+        json_t *percentiles = json_object_get(json_object_get(part, "lat_ns"), "percentile");
+        assert_int_equal(json_integer_value(json_object_get(percentiles, "99.000000")), (json_int_t)s->latency.p99_ns);
+    }
+    json_decref(root);
+    result_fini(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +349,7 @@ int main(void)
         cmocka_unit_test(wrong_usage_is_one_line),
         cmocka_unit_test(wrong_input_is_one_line),
         cmocka_unit_test(damaged_results_are_one_line),
+        cmocka_unit_test(other_benchmarks_words),
         cmocka_unit_test(several_results_stand_in_one_table),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
