@@ -46,6 +46,8 @@ static bool watch_tick(void *argument, struct workers *workers)
     if (run->measured && workers_all_flushing(workers) && strcmp(progress->phase, "flushing") != 0)
         progress_phase(progress, "flushing");
     workers_progress(workers, &bytes, &elapsed_ns);
+    if (run->measured && progress_wants_p99(progress))
+        progress_p99(progress, workers_peek_p99_ns(workers));
     progress_moving(progress, bytes, elapsed_ns, is_stuck ? stuck : NULL);
     const struct cell_together *together = run->context->together;
     bool stop = together && together->tick(together->context, progress->phase, run->measured, bytes);

@@ -37,7 +37,9 @@ uint64_t histogram_slot_value(uint32_t slot)
 void histogram_record(struct histogram *h, int64_t value_ns)
 {
     uint64_t value = value_ns < 0 ? 0 : (uint64_t)value_ns;
-    h->slots[histogram_slot(value)]++;
+    /* Whole for a reader in another thread (histogram_peek); not more than that, which would cost. */
+    uint64_t *slot = &h->slots[histogram_slot(value)];
+    __atomic_store_n(slot, *slot + 1, __ATOMIC_RELAXED);
     h->count++;
     h->sum_ns += value;
     if (value < h->min_ns)
@@ -93,4 +95,15 @@ void histogram_summarize(const struct histogram *h, struct latency_summary *summ
     summary->p999_ns = histogram_percentile(h, 0.999);
     summary->p9999_ns = histogram_percentile(h, 0.9999);
     summary->max_ns = h->max_ns;
+}
+
+uint64_t histogram_peek(const struct histogram *h, uint64_t *slots)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < HISTOGRAM_SLOTS; i++) {
+        uint64_t in_slot = __atomic_load_n(&h->slots[i], __ATOMIC_RELAXED);
+        slots[i] += in_slot;
+        count += in_slot;
+    }
+    return count;
 }

@@ -33,6 +33,9 @@ uint64_t histogram_slot_value(uint32_t slot);
 /* One more value. Negative ones (a clock that stepped back) count as 0. */
 void histogram_record(struct histogram *h, int64_t value_ns);
 
+/* Adds to `slots` (HISTOGRAM_SLOTS of them) what another thread has recorded so far; returns how many values. */
+uint64_t histogram_peek(const struct histogram *h, uint64_t *slots);
+
 /* Adds all of `from` to `to`. */
 void histogram_merge(struct histogram *to, const struct histogram *from);
 

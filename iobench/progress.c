@@ -81,13 +81,30 @@ void progress_phase(struct progress *p, const char *phase)
 {
     p->phase = phase;
     p->detail[0] = '\0';
+    p->p99_ns = 0;
     show(p, true);
+}
+
+bool progress_wants_p99(const struct progress *p)
+{
+    int64_t every = p->terminal ? NS_PER_S : PLAIN_EVERY_NS;
+    int64_t due = p->terminal ? p->p99_seen_ns : p->shown_ns;
+    return !p->quiet && clock_mono_ns() - due >= every;
+}
+
+void progress_p99(struct progress *p, uint64_t p99_ns)
+{
+    p->p99_ns = p99_ns;
+    p->p99_seen_ns = clock_mono_ns();
 }
 
 void progress_moving(struct progress *p, uint64_t bytes, int64_t elapsed_ns, const char *stuck)
 {
     if (stuck)
         text_print(p->detail, sizeof p->detail, "(%s)", stuck);
+    else if (elapsed_ns > 0 && p->p99_ns > 0)
+        text_print(p->detail, sizeof p->detail, "%.0f MB/s, p99 %.0f us", (double)bytes * 1e3 / (double)elapsed_ns,
+                   (double)p->p99_ns / 1e3);
     else if (elapsed_ns > 0)
         text_print(p->detail, sizeof p->detail, "%.0f MB/s", (double)bytes * 1e3 / (double)elapsed_ns);
     show(p, false);

@@ -21,6 +21,8 @@ struct progress {
     char scenario[RESULT_NAME], cell[RESULT_NAME];
     const char *phase;
     char detail[RESULT_TEXT];                 /* rate, or which worker is stuck */
+    uint64_t p99_ns; /* 0: not known in this phase */
+    int64_t p99_seen_ns;
     double estimate_total_s, estimate_done_s; /* as planned, without what was skipped */
     int64_t started_ns, shown_ns;
 };
@@ -33,6 +35,10 @@ void progress_run(struct progress *p, uint64_t run, uint32_t round, uint32_t rou
 
 /* The run's present phase; a constant text. Shown at once on a terminal. */
 void progress_phase(struct progress *p, const char *phase);
+
+/* True when a p99 would be worth finding out: once a second on a terminal, once for each plain line. */
+bool progress_wants_p99(const struct progress *p);
+void progress_p99(struct progress *p, uint64_t p99_ns);
 
 /* While bytes move. stuck: NULL, or which worker does not. */
 void progress_moving(struct progress *p, uint64_t bytes, int64_t elapsed_ns, const char *stuck);

@@ -349,6 +349,20 @@ void workers_progress(const struct workers *workers, uint64_t *bytes, int64_t *e
     *elapsed_ns = workers->window_ns && now > workers->window_ns ? now - workers->window_ns : 0;
 }
 
+uint64_t workers_peek_p99_ns(const struct workers *workers)
+{
+    SCOPE_FREE uint64_t *slots = check_alloc(calloc(HISTOGRAM_SLOTS, sizeof *slots));
+    uint64_t count = 0, seen = 0;
+    for (uint32_t i = 0; i < workers->started; i++)
+        count += histogram_peek(&workers->worker[i].histogram, slots);
+    for (uint32_t i = 0; i < HISTOGRAM_SLOTS; i++) {
+        seen += slots[i];
+        if (seen > 0 && seen >= count - count / 100)
+            return histogram_slot_value(i);
+    }
+    return 0;
+}
+
 bool workers_all_flushing(const struct workers *workers)
 {
     for (uint32_t i = 0; i < workers->started; i++)

@@ -105,6 +105,10 @@ void workers_destroy(struct workers *workers);
 /* Bytes moved so far within the window, nanoseconds since it began. */
 void workers_progress(const struct workers *workers, uint64_t *bytes, int64_t *elapsed_ns);
 
+/* The 99th percentile of the latencies so far, of all workers; 0: none yet. It reads what the workers are writing to, so call it
+ * seldom. */
+uint64_t workers_peek_p99_ns(const struct workers *workers);
+
 /* True when every worker has moved all of its bytes and only fsync or close is left. */
 bool workers_all_flushing(const struct workers *workers);
 

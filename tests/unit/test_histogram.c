@@ -88,9 +88,24 @@ static void nothing_recorded_is_all_zero(void **state)
     assert_int_equal(h.count, 1);
 }
 
+static void a_peek_sees_what_is_there(void **state)
+{
+    (void)state;
+    static struct histogram h;
+    static uint64_t slots[HISTOGRAM_SLOTS];
+    histogram_init(&h);
+    for (int64_t ns = 0; ns < 1000; ns++)
+        histogram_record(&h, ns);
+    assert_int_equal(histogram_peek(&h, slots), 1000);
+    assert_memory_equal(slots, h.slots, sizeof slots);
+    assert_int_equal(histogram_peek(&h, slots), 1000);
+    assert_int_equal(slots[5], 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_peek_sees_what_is_there),
         cmocka_unit_test(a_slot_is_never_off_by_more_than_it_says),
         cmocka_unit_test(slots_rise_with_the_value),
         cmocka_unit_test(percentiles_of_many),
