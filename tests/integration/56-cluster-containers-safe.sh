@@ -44,7 +44,7 @@ tar -C "$TEST_DIR/image" -xf "$TEST_DIR/image.tar"
 for layer in $(jq -r '.[0].Layers[]' "$TEST_DIR/image/manifest.json"); do
     tar -tf "$TEST_DIR/image/$layer"
 done | sort >"$TEST_DIR/files"
-printf '%s\n' bin/ bin/calf bin/calf-chunkserver bin/calf-master bin/calf-mount >"$TEST_DIR/expected"
+printf '%s\n' bin/ bin/calf bin/calf-chunkserver bin/calf-master bin/calf-mount bin/iobench >"$TEST_DIR/expected"
 diff "$TEST_DIR/expected" "$TEST_DIR/files" || fail "the image holds something else than the programs"
 size=$(docker image inspect --format '{{.Size}}' "$image")
 [ "$size" -lt 12000000 ] || fail "the image has $size bytes, more than 12 MB"

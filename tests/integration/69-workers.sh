@@ -26,7 +26,7 @@ LIST=$(IFS=,; echo "${ADDRESSES[*]}")
 sweep() { # sweep NAME option...
     local name=$1
     shift
-    "$BIN/iobench" sweep --scenarios "three=$STATE/docker-bridge/mnt" --workers "$LIST" --threads 2 --size 4m "$@" \
+    ${SWEEP_EXEC:-} "$BIN/iobench" sweep --scenarios "three=$STATE/docker-bridge/mnt" --workers "$LIST" --threads 2 --size 4m "$@" \
         --out "$TEST_DIR/$name" >"$TEST_DIR/$name.table" 2>"$TEST_DIR/$name.progress"
 }
 
@@ -73,10 +73,10 @@ grep -qF "worker $lost: nobody answers" "$TEST_DIR/missing.progress" || fail "$(
 
 step "Ctrl-C on the leader: the workers remove their files"
 docker exec -d "${WORKERS[1]}" /bin/iobench worker --listen "$lost"
-sweep interrupted --tests random-read --replacement --duration 20 --block 64k --rounds 2 &
+SWEEP_EXEC=exec sweep interrupted --tests random-read --replacement --duration 20 --block 64k --rounds 2 &
 sweep_pid=$!
 wait_for "a sweep is under way" 60 test -s "$TEST_DIR/interrupted/results.json"
-kill -INT "$(pgrep -P $sweep_pid)" 2>/dev/null || kill -INT $sweep_pid
+kill -INT $sweep_pid
 status=0
 wait $sweep_pid || status=$?
 assert_eq $status 1 "exit status of an interrupted sweep"
