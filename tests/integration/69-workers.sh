@@ -73,7 +73,7 @@ grep -qF "worker $lost: nobody answers" "$TEST_DIR/missing.progress" || fail "$(
 
 step "Ctrl-C on the leader: the workers remove their files"
 docker exec -d "${WORKERS[1]}" /bin/iobench worker --listen "$lost"
-SWEEP_EXEC=exec sweep interrupted --tests random-read --replacement --duration 20 --block 64k --rounds 2 &
+SWEEP_EXEC='exec' sweep interrupted --tests random-read --replacement --duration 20 --block 64k --rounds 2 &
 sweep_pid=$!
 wait_for "a sweep is under way" 60 test -s "$TEST_DIR/interrupted/results.json"
 kill -INT $sweep_pid
