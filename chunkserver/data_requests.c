@@ -114,9 +114,9 @@ static int serve_chunk_map(struct data_connection *c, const struct wire_header *
 
 /* The same for shared_write, whose replies are the same. */
 static int reply_write(struct data_connection *c, const struct wire_header *header, uint16_t status,
-                       uint32_t failed_server)
+                       uint32_t failed_server, uint32_t blocks)
 {
-    struct wire_chunk_write_reply answer = {.failed_server = failed_server};
+    struct wire_chunk_write_reply answer = {.failed_server = failed_server, .blocks = blocks};
     struct wire_out out = wire_out_on(c->body, sizeof c->body);
     wire_put_chunk_write_reply(&out, &answer);
     CHECK(!out.failed);
@@ -134,7 +134,7 @@ static bool malformed(uint32_t payload_bytes, const struct wire_chunk_write *m, 
 
 /* Stores the write here, and on the rest of its chain at the same time. */
 static uint16_t store_and_forward(struct data_connection *c, uint32_t payload_bytes, const struct wire_chunk_write *m,
-                                  uint32_t *failed_server)
+                                  uint32_t *failed_server, uint32_t *blocks)
 {
     struct store_write write = {.id = m->chunk_id,
                                 .version = m->version,
@@ -143,7 +143,8 @@ static uint16_t store_and_forward(struct data_connection *c, uint32_t payload_by
                                 .create = (m->flags & WIRE_WRITE_CREATE) != 0,
                                 .data = m->flags & WIRE_WRITE_ZERO ? NULL : c->data,
                                 .sums = m->checksums.data,
-                                .scratch = c->scratch};
+                                .scratch = c->scratch,
+                                .blocks = blocks};
     if (m->chain.count == 0)
         return wire_status_from_error(c->store->ops->write(c->store, &write));
     struct write_order_entry entry;
@@ -166,17 +167,17 @@ static uint16_t store_and_forward(struct data_connection *c, uint32_t payload_by
 static int serve_write(struct data_connection *c, const struct wire_header *header, const struct wire_chunk_write *m)
 {
     const struct store_geometry *geometry = &c->store->identity.geometry;
-    uint32_t failed_server = 0, payload_bytes = m->flags & WIRE_WRITE_ZERO ? 0 : m->length;
+    uint32_t failed_server = 0, blocks = 0, payload_bytes = m->flags & WIRE_WRITE_ZERO ? 0 : m->length;
     if (m->version == 0 || m->length == 0 || m->offset >= geometry->chunk_bytes ||
         m->length > geometry->chunk_bytes - m->offset)
-        return reply_write(c, header, WIRE_INVALID, 0);
+        return reply_write(c, header, WIRE_INVALID, 0, 0);
     if (payload_bytes &&
         checksum_verify_range(c->data, m->offset, m->length, geometry->block_bytes, m->checksums.data) >= 0) {
         serve_count(c->counters, damaged_blocks, 1);
         log_warning("a write to chunk %016" PRIx64 " came with data that does not match its checksums", m->chunk_id);
-        return reply_write(c, header, WIRE_DAMAGED, 0);
+        return reply_write(c, header, WIRE_DAMAGED, 0, 0);
     }
-    uint16_t status = store_and_forward(c, payload_bytes, m, &failed_server);
+    uint16_t status = store_and_forward(c, payload_bytes, m, &failed_server, &blocks);
     if (status == WIRE_OK) {
         serve_count(c->counters, write_requests, 1);
         serve_count(c->counters, write_bytes, m->length);
@@ -184,7 +185,7 @@ static int serve_write(struct data_connection *c, const struct wire_header *head
         log_debug("write to chunk %016" PRIx64 " version %" PRIu32 ": %s (server %" PRIu32 ")", m->chunk_id, m->version,
                   wire_status_text(status), failed_server);
     }
-    return reply_write(c, header, status, status == WIRE_OK ? 0 : failed_server);
+    return reply_write(c, header, status, status == WIRE_OK ? 0 : failed_server, blocks);
 }
 
 static int serve_chunk_write(struct data_connection *c, const struct wire_header *header,

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "chunkserver/chunk_format.h"
 #include "chunkserver/copy_chunk.h"
 #include "common/check.h"
 #include "common/log.h"
@@ -36,13 +37,13 @@ struct master_commands {
     struct copy_job copies[COPIES_LIMIT];
 };
 
-static void add_result_locked(struct master_commands *c, uint64_t number, int rc)
+static void add_result_locked(struct master_commands *c, uint64_t number, int rc, uint32_t blocks)
 {
     if (c->result_count == RESULTS_LIMIT) {
         log_error("result of command %" PRIu64 " is lost: the master does not listen", number);
         return;
     }
-    c->results[c->result_count++] = (struct wire_command_result){number, wire_status_from_error(rc)};
+    c->results[c->result_count++] = (struct wire_command_result){number, wire_status_from_error(rc), blocks};
 }
 
 /* ---- copies ---- */
@@ -66,7 +67,7 @@ static void *copy_chunks(void *argument)
         c->running = 0;
         (void)pthread_cond_broadcast(&c->idle);
         if (!c->abandon)
-            add_result_locked(c, job.number, rc);
+            add_result_locked(c, job.number, rc, WIRE_BLOCKS_UNKNOWN);
     }
     (void)pthread_mutex_unlock(&c->lock);
     return NULL;
@@ -113,6 +114,18 @@ static int execute(struct master_commands *c, const struct wire_command *m)
     return -EOPNOTSUPP;
 }
 
+/* What the chunk has in the version it was just given. */
+static uint32_t count_blocks(struct master_commands *c, const struct wire_command *m)
+{
+    uint8_t bits[CHUNK_FORMAT_BLOCKS_LIMIT / 8] = {0};
+    uint32_t blocks = 0;
+    if (m->action != WIRE_ACTION_SET_VERSION || c->store->ops->map(c->store, m->chunk_id, m->new_version, bits) < 0)
+        return WIRE_BLOCKS_UNKNOWN;
+    for (size_t i = 0; i < sizeof bits; i++)
+        blocks += (uint32_t)__builtin_popcount(bits[i]);
+    return blocks;
+}
+
 static void take_one(struct master_commands *c, const struct wire_command *command)
 {
     char text[256];
@@ -121,11 +134,12 @@ static void take_one(struct master_commands *c, const struct wire_command *comma
         SCOPE_UNLOCK(&c->lock);
         rc = enqueue_copy_locked(c, command);
         if (rc < 0)
-            add_result_locked(c, command->number, rc);
+            add_result_locked(c, command->number, rc, WIRE_BLOCKS_UNKNOWN);
     } else {
         rc = execute(c, command);
+        uint32_t blocks = rc == 0 ? count_blocks(c, command) : WIRE_BLOCKS_UNKNOWN;
         SCOPE_UNLOCK(&c->lock);
-        add_result_locked(c, command->number, rc);
+        add_result_locked(c, command->number, rc, blocks);
     }
     (void)snprintf(text, sizeof text, "command %" PRIu64 ": action %u on chunk %016" PRIx64 " version %" PRIu32,
                    command->number, (unsigned)command->action, command->chunk_id, command->version);

@@ -52,6 +52,7 @@ struct store_write {
     const void *data;    /* NULL: the range becomes zeros; else at most WIRE_IO_LIMIT bytes */
     const uint8_t *sums; /* of the pieces of the range, already verified; not aligned */
     void *scratch;       /* two blocks for the store's use, aligned to a page */
+    uint32_t *blocks;    /* gets how many blocks the chunk has after it; may be NULL */
 };
 
 struct store_report {

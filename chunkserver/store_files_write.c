@@ -283,6 +283,8 @@ static int write_once(struct files_store *f, const struct store_write *write, ui
         rc = store_files_zero(f, chunk, write->offset, write->length, write->scratch);
     if (rc == 0 && !write->data)
         rc = store_files_settle(f, chunk);
+    if (rc == 0 && write->blocks)
+        *write->blocks = chunk->used - 1 - (uint32_t)__builtin_popcount(chunk->table_pages);
     store_files_unlock_stripes(&held);
     store_files_leave(chunk);
     return rc;

@@ -252,7 +252,7 @@ struct exchange {
     struct shm_link *link; /* chunk_share */
     void *into;       /* chunk_read */
     int result;       /* 0 or the negative errno that the server answered */
-    uint32_t failed;  /* chunk_write */
+    uint32_t failed, blocks; /* chunk_write */
     struct wire_counters counters;
     uint8_t *map; /* chunk_map: CHUNK_MAP_BYTES */
 };
@@ -415,15 +415,17 @@ static int run_write(struct connection *connection, struct exchange *exchange)
     if (header.body_bytes && wire_get_chunk_write_reply(answer, header.body_bytes, &reply) < 0)
         return -EBADMSG;
     exchange->failed = reply.failed_server;
+    exchange->blocks = reply.blocks;
     return 0;
 }
 
 int chunk_connections_write(struct chunk_server *server, const struct wire_chunk_write *request, const void *data,
-                            uint32_t *failed)
+                            uint32_t *failed, uint32_t *blocks)
 {
     struct exchange exchange = {.run = run_write, .request = request, .data = data};
     int rc = converse(server, &exchange);
     *failed = exchange.failed ? exchange.failed : server->id;
+    *blocks = exchange.blocks;
     return rc;
 }
 

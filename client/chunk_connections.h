@@ -38,10 +38,10 @@ void chunk_connections_describe(const struct chunk_server *server, struct wire_s
 int chunk_connections_read(struct chunk_server *server, const struct wire_chunk_read *request, void *into)
     __attribute__((warn_unused_result));
 
-/* Writes; data may be NULL with WIRE_WRITE_ZERO. 0: every copy of the chain has it. With an error, *failed is the id of
- * the server that could not; blocks. */
+/* Writes; data may be NULL with WIRE_WRITE_ZERO. 0: every copy of the chain has it, and the chunk has *blocks blocks now. With an
+ * error, *failed is the id of the server that could not. Blocks. */
 int chunk_connections_write(struct chunk_server *server, const struct wire_chunk_write *request, const void *data,
-                            uint32_t *failed) __attribute__((warn_unused_result));
+                            uint32_t *failed, uint32_t *blocks) __attribute__((warn_unused_result));
 
 /* Whether requests to the server go through shared memory now. Does not block. */
 bool chunk_connections_shares_memory(const struct chunk_server *server);

@@ -56,7 +56,7 @@ static struct chunk_entry *insert(struct chunk_locations *table, uint32_t index)
     uint32_t at = position_of(table, index);
     memmove(table->entries + at + 1, table->entries + at, (table->count - at) * sizeof *table->entries);
     table->count++;
-    table->entries[at] = (struct chunk_entry){.index = index};
+    table->entries[at] = (struct chunk_entry){.index = index, .blocks = WIRE_BLOCKS_UNKNOWN};
     return &table->entries[at];
 }
 
@@ -66,11 +66,17 @@ struct chunk_entry *chunk_locations_put(struct chunk_locations *table, uint32_t 
     struct chunk_entry *entry = chunk_locations_find(table, index);
     if (!entry)
         entry = insert(table, index);
+    if (entry->location.chunk_id != location->chunk_id || entry->location.version != location->version) {
+        entry->blocks = WIRE_BLOCKS_UNKNOWN;
+        entry->untold = false;
+    }
     entry->location = *location;
     entry->usable = true;
     if (leased && !entry->leased) {
         entry->leased = true;
         entry->written = false;
+        entry->blocks = WIRE_BLOCKS_UNKNOWN;
+        entry->untold = false;
         table->leases++;
     }
     return entry;
@@ -89,15 +95,26 @@ void chunk_locations_all_outdated(struct chunk_locations *table)
         table->entries[i].usable = false;
 }
 
-void chunk_locations_end_write(struct chunk_locations *table, uint32_t index, bool acknowledged)
+void chunk_locations_failed_write(struct chunk_locations *table, uint32_t index)
+{
+    struct chunk_entry *entry = chunk_locations_find(table, index);
+    if (entry && entry->writers)
+        entry->writers--;
+}
+
+/* Replies may come in another order than the writes were done in: the highest number counts, unless blocks were freed. */
+void chunk_locations_end_write(struct chunk_locations *table, uint32_t index, uint32_t version, uint32_t blocks, bool frees)
 {
     struct chunk_entry *entry = chunk_locations_find(table, index);
     if (!entry || entry->writers == 0)
         return; /* the table was cleared meanwhile */
     entry->writers--;
-    if (acknowledged) {
-        entry->written = true;
-        entry->location.create = false;
+    entry->written = true;
+    entry->location.create = false;
+    if (entry->location.version == version &&
+        (frees || entry->blocks == WIRE_BLOCKS_UNKNOWN || blocks > entry->blocks)) {
+        entry->untold = entry->untold || blocks != entry->blocks;
+        entry->blocks = blocks;
     }
 }
 
@@ -113,7 +130,10 @@ uint32_t chunk_locations_take_leases(struct chunk_locations *table, struct wire_
     for (uint32_t i = 0; i < table->count; i++) {
         struct chunk_entry *entry = &table->entries[i];
         if (entry->leased && entry->writers == 0 && taken < limit) {
-            released[taken++] = (struct wire_released_lease){.index = entry->index, .written = entry->written};
+            released[taken++] = (struct wire_released_lease){.index = entry->index,
+                                                             .written = entry->written,
+                                                             .version = entry->location.version,
+                                                             .blocks = entry->blocks};
             table->leases--;
             entry->leased = false;
             entry->usable = entry->usable && !entry->location.create;
@@ -122,5 +142,19 @@ uint32_t chunk_locations_take_leases(struct chunk_locations *table, struct wire_
             table->entries[kept++] = *entry;
     }
     table->count = kept;
+    return taken;
+}
+
+uint32_t chunk_locations_take_blocks(struct chunk_locations *table, struct wire_released_lease *released, uint32_t limit)
+{
+    uint32_t taken = 0;
+    for (uint32_t i = 0; i < table->count && taken < limit; i++) {
+        struct chunk_entry *entry = &table->entries[i];
+        if (!entry->leased || !entry->untold)
+            continue;
+        released[taken++] = (struct wire_released_lease){
+            .index = entry->index, .kept = 1, .version = entry->location.version, .blocks = entry->blocks};
+        entry->untold = false;
+    }
     return taken;
 }

@@ -31,6 +31,8 @@ struct chunk_entry {
     bool usable;      /* the location is not known to be out of date */
     bool leased;      /* to be given back */
     bool written;     /* a write under the lease was acknowledged */
+    uint32_t blocks;  /* that the chunk had after such a write, in this version; WIRE_BLOCKS_UNKNOWN: there was none */
+    bool untold;      /* the master has not been told them */
 };
 
 struct chunk_locations {
@@ -55,8 +57,11 @@ void chunk_locations_outdated(struct chunk_locations *table, uint32_t index, con
 /* All locations are out of date. */
 void chunk_locations_all_outdated(struct chunk_locations *table);
 
-/* One of the writes counted in an entry's writers is over. */
-void chunk_locations_end_write(struct chunk_locations *table, uint32_t index, bool acknowledged);
+/* One of the writes counted in an entry's writers is over; it was not acknowledged. */
+void chunk_locations_failed_write(struct chunk_locations *table, uint32_t index);
+
+/* Likewise, acknowledged under that version; the chunk had so many blocks then. frees: it may have made them fewer. */
+void chunk_locations_end_write(struct chunk_locations *table, uint32_t index, uint32_t version, uint32_t blocks, bool frees);
 
 /* Forgets everything: the session that held the leases is over. */
 void chunk_locations_clear(struct chunk_locations *table);
@@ -64,5 +69,8 @@ void chunk_locations_clear(struct chunk_locations *table);
 /* Takes up to `limit` leases without writers off the table and into `released`; returns how many. Where a chunk is stays
  * known, for reading. */
 uint32_t chunk_locations_take_leases(struct chunk_locations *table, struct wire_released_lease *released, uint32_t limit);
+
+/* What the master has not been told of chunks whose leases are kept; at most `limit`, returns how many. */
+uint32_t chunk_locations_take_blocks(struct chunk_locations *table, struct wire_released_lease *released, uint32_t limit);
 
 #endif

@@ -160,10 +160,17 @@ static uint64_t length_locked(const struct open_file *file)
     return file->length_pending > length ? file->length_pending : length;
 }
 
+/* Some programs take a file without blocks for one hole, and do not read it. */
+static uint64_t used_locked(const struct open_file *file, uint64_t known)
+{
+    return known == 0 && (file->dirty || file->length_pending) ? WIRE_BLOCK_BYTES : known;
+}
+
 static struct wire_attr attr_locked(const struct open_file *file)
 {
     struct wire_attr attr = file->attr;
     attr.size = length_locked(file);
+    attr.used_bytes = used_locked(file, attr.used_bytes);
     if (file->mtime_local) {
         attr.mtime = file->mtime_local;
         if (attr.ctime < attr.mtime)
@@ -184,6 +191,7 @@ void open_files_overlay(struct open_files *table, struct wire_attr *attr)
         } else if (file->attr.ino && file->attr.size_epoch == attr->size_epoch) {
             if (length_locked(file) > attr->size)
                 attr->size = length_locked(file);
+            attr->used_bytes = used_locked(file, attr->used_bytes);
             if (file->mtime_local)
                 attr->mtime = file->mtime_local;
         }

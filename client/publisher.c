@@ -11,7 +11,7 @@
 #include "common/log.h"
 #include "common/scope.h"
 
-enum { RELEASED_LIMIT = 1024, RELEASED_BYTES = 8 * RELEASED_LIMIT };
+enum { RELEASED_LIMIT = 1024, RELEASED_BYTES = 16 * RELEASED_LIMIT };
 
 #define AGE_NS (1 * NS_PER_S)
 
@@ -25,9 +25,10 @@ struct publication {
     uint8_t encoded[RELEASED_BYTES];
 };
 
-static void take_leases_locked(struct open_file *file, struct publication *p)
+static void take_leases_locked(struct open_file *file, bool all, struct publication *p)
 {
-    uint32_t count = chunk_locations_take_leases(&file->locations, p->released, RELEASED_LIMIT);
+    uint32_t count = all ? chunk_locations_take_leases(&file->locations, p->released, RELEASED_LIMIT)
+                         : chunk_locations_take_blocks(&file->locations, p->released, RELEASED_LIMIT);
     struct wire_out room = wire_out_on(p->encoded, sizeof p->encoded);
     for (uint32_t i = 0; i < count; i++)
         CHECK(wire_append_released_lease(&room, &p->request.publish.released, &p->released[i]));
@@ -51,8 +52,7 @@ static bool prepare(struct open_file *file, unsigned bits, struct publication *p
         .sync = (bits & PUBLISHER_SYNC) != 0,
         .append_end = (bits & PUBLISHER_APPEND_END) != 0,
     };
-    if (bits & PUBLISHER_LEASES)
-        take_leases_locked(file, p);
+    take_leases_locked(file, (bits & PUBLISHER_LEASES) != 0, p);
     if (!p->was_dirty && p->request.publish.released.count == 0 && !(bits & PUBLISHER_APPEND_END) &&
         !again)
         return false;

@@ -40,12 +40,15 @@ static bool begin_under_lease(struct open_file *file, struct piece *piece)
     return true;
 }
 
-static void end_under_lease(struct open_file *file, const struct piece *piece, bool acknowledged)
+static void end_under_lease(struct open_file *file, const struct piece *piece, bool acknowledged, uint32_t blocks)
 {
     SCOPE_UNLOCK(&file->lock);
-    chunk_locations_end_write(&file->locations, piece->index, acknowledged);
-    if (!acknowledged)
-        chunk_locations_outdated(&file->locations, piece->index, &piece->location);
+    if (acknowledged) {
+        chunk_locations_end_write(&file->locations, piece->index, piece->location.version, blocks, piece->data == NULL);
+        return;
+    }
+    chunk_locations_failed_write(&file->locations, piece->index);
+    chunk_locations_outdated(&file->locations, piece->index, &piece->location);
 }
 
 /* Notes what a reply to chunk_lease or chunk_recover says. 0; -EIO if it is of no use. */
@@ -142,7 +145,7 @@ static int recover(struct fs *fs, struct open_file *file, const struct piece *pi
 /* ---- one piece ---- */
 
 /* Sends the piece down its chain. */
-static int send_piece(const struct piece *piece, uint32_t *failed)
+static int send_piece(const struct piece *piece, uint32_t *failed, uint32_t *blocks)
 {
     const struct chunk_location *location = &piece->location;
     uint8_t encoded[WIRE_COPIES_LIMIT * (WIRE_HOST_LIMIT + 16)];
@@ -159,7 +162,7 @@ static int send_piece(const struct piece *piece, uint32_t *failed)
         chunk_connections_describe(location->servers[i], &next);
         CHECK(wire_append_server(&room, &request.chain, &next));
     }
-    return chunk_connections_write(location->servers[0], &request, piece->data, failed);
+    return chunk_connections_write(location->servers[0], &request, piece->data, failed, blocks);
 }
 
 /* What a failed write calls for. 0: try again; else the error to return. A version or chunk that is not there means that the
@@ -188,9 +191,9 @@ static int write_piece(struct fs *fs, struct open_file *file, struct piece *piec
         int rc = begin(fs, file, piece);
         if (rc < 0)
             return rc;
-        uint32_t failed;
-        int sent = send_piece(piece, &failed);
-        end_under_lease(file, piece, sent == 0);
+        uint32_t failed, blocks;
+        int sent = send_piece(piece, &failed, &blocks);
+        end_under_lease(file, piece, sent == 0, blocks);
         if (sent == 0)
             return 0;
         rc = after_failure(fs, file, piece, failed, sent, first, &retry);

@@ -47,7 +47,7 @@ enum {
     R(failed_server, "a chunkserver that a client could not use")                                                   \
     R(attr, "what stat(2) shows of an inode, and what caches need")                                                 \
     R(dirent, "a directory entry with its attributes")                                                              \
-    R(released_lease, "a write lease on one chunk of a file, given back")                                           \
+    R(released_lease, "a write lease on one chunk of a file: what was written under it, and whether it is given back") \
     R(ended_open, "opens of a file that are over")                                                                   \
     R(chunk_report, "a chunk that a chunkserver holds")                                                             \
     R(command, "what the master tells a chunkserver to do")                                                         \
@@ -71,7 +71,7 @@ enum {
     F(u32, gid, 0, "")                                                                                               \
     F(u32, rdev, 0, "for device nodes")                                                                              \
     F(u64, size, 0, "published length in bytes")                                                                     \
-    F(u64, used_bytes, 0, "bytes of the chunks below the length, holes not counted")                                 \
+    F(u64, used_bytes, 0, "of the blocks that were written, once; as far as it was published")                        \
     F(i64, atime, 0, "ns")                                                                                           \
     F(i64, mtime, 0, "ns")                                                                                           \
     F(i64, ctime, 0, "ns")                                                                                           \
@@ -84,7 +84,10 @@ enum {
     F(rec_attr, attr, 0, "")
 #define WIRE_FIELDS_released_lease(F)                                                                                \
     F(u32, index, 0, "of the chunk in the file")                                                                     \
-    F(u8, written, 0, "1 if a write under this lease was acknowledged")
+    F(u8, written, 0, "1 if a write under this lease was acknowledged")                                              \
+    F(u8, kept, 0, "1: the lease is not given back, this only tells the blocks")                                     \
+    F(u32, version, 0, "of the chunk; under another one the blocks do not count")                                    \
+    F(u32, blocks, 0, "that the chunk has since the last write; WIRE_BLOCKS_UNKNOWN: not known")
 #define WIRE_FIELDS_ended_open(F)                                                                                    \
     F(u64, ino, 0, "")                                                                                               \
     F(u32, count, 0, "opens to count back")
@@ -104,7 +107,8 @@ enum {
     F(rec_server, source, 0, "copy: who has a good copy")
 #define WIRE_FIELDS_command_result(F)                                                                                \
     F(u64, number, 0, "")                                                                                            \
-    F(u16, status, 0, "wire status")
+    F(u16, status, 0, "wire status")                                                                                 \
+    F(u32, blocks, 0, "set_version: blocks that the chunk has now; WIRE_BLOCKS_UNKNOWN: not known")
 #define WIRE_FIELDS_counters(F)                                                                                      \
     F(u64, read_bytes, 0, "")                                                                                        \
     F(u64, read_requests, 0, "")                                                                                     \
@@ -397,7 +401,9 @@ enum {
     F(bytes, checksums, WIRE_BLOCKS_LIMIT * 8, "u64 for each piece that the range has in a block; none with ZERO") \
     F(list_server, chain, WIRE_COPIES_LIMIT, "who gets it next, in order")                                          \
     F(bytes, ticket, 128, "reserved")
-#define WIRE_FIELDS_chunk_write_reply(F) F(u32, failed_server, 0, "with an error: whose; 0: the answering one's")
+#define WIRE_FIELDS_chunk_write_reply(F)                                                                             \
+    F(u32, failed_server, 0, "with an error: whose; 0: the answering one's")                                         \
+    F(u32, blocks, 0, "that the chunk has now, those of this write among them")
 #define WIRE_FIELDS_chunk_map(F)                                                                                     \
     F(u64, chunk_id, 0, "")                                                                                          \
     F(u32, version, 0, "")
@@ -535,6 +541,7 @@ enum {
 #define WIRE_FIELDS_j_copies(F)                                                                                      \
     F(u64, chunk_id, 0, "")                                                                                          \
     F(u32, version, 0, "")                                                                                           \
+    F(u32, blocks, 0, "that they have; WIRE_BLOCKS_UNKNOWN: as many as before")                                      \
     F(list_server, servers, WIRE_COPIES_LIMIT, "")
 #define WIRE_FIELDS_j_drain(F)                                                                                       \
     F(u32, server_id, 0, "")                                                                                         \
@@ -583,6 +590,7 @@ enum wire_copy_state {
 };
 
 #define WIRE_KEEP_ALL 0xffffffffu
+#define WIRE_BLOCKS_UNKNOWN 0xffffffffu
 #define WIRE_QUARANTINED 0xffffffffu
 
 #endif

@@ -103,7 +103,7 @@ static bool record_version(struct core *core, const struct chunk_op *op, int64_t
 bool chunk_ops_raise(struct core *core, struct chunk *chunk, const uint16_t *without, int without_count,
                      struct core_time now)
 {
-    struct chunk_op op = {.chunk = chunk, .version = chunk->version + 1, .started_ns = now.mono_ns};
+    struct chunk_op op = {.chunk = chunk, .version = chunk->version + 1, .started_ns = now.mono_ns, .blocks = WIRE_BLOCKS_UNKNOWN};
     if (chunk->activity && chunk->activity->op)
         return true;
     repair_cancel(core, chunk); /* a copy under the old version is none */
@@ -144,7 +144,8 @@ static void record_copies(struct core *core, const struct chunk_op *op, int64_t 
 {
     uint8_t data[WIRE_COPIES_LIMIT * 16];
     struct wire_out room = wire_out_on(data, sizeof data);
-    union wire_any record = {.j_copies = {.chunk_id = op->chunk->node.id, .version = op->version}};
+    union wire_any record = {
+        .j_copies = {.chunk_id = op->chunk->node.id, .version = op->version, .blocks = op->blocks}};
     for (uint8_t i = 0; i < op->told_count; i++) {
         struct wire_server server = {.id = op->told[i].server};
         if (op->told[i].state == TOLD_DONE)
@@ -197,8 +198,9 @@ static void answer(struct core *core, struct chunk_op *op, uint32_t server, uint
 }
 
 void chunk_ops_result(struct core *core, const struct server *server, const struct server_command *command,
-                      uint16_t status, struct core_time now)
+                      const struct wire_command_result *result, struct core_time now)
 {
+    uint16_t status = result->status;
     struct chunk *chunk = chunk_table_find(&core->chunks, command->chunk);
     struct chunk_op *op = chunk && chunk->activity ? chunk->activity->op : NULL;
     if (status != WIRE_OK)
@@ -211,6 +213,9 @@ void chunk_ops_result(struct core *core, const struct server *server, const stru
         if (copy)
             copy->bits |= status == WIRE_DAMAGED ? COPY_DAMAGED : COPY_LOST;
     }
+    if (status == WIRE_OK && result->blocks != WIRE_BLOCKS_UNKNOWN &&
+        (op->blocks == WIRE_BLOCKS_UNKNOWN || result->blocks > op->blocks))
+        op->blocks = result->blocks;
     answer(core, op, server->id, status == WIRE_OK ? TOLD_DONE : TOLD_FAILED, now);
 }
 

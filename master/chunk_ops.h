@@ -23,6 +23,7 @@ struct chunk_op {
     struct chunk *chunk;
     uint32_t version, keep_bytes;
     int64_t started_ns;
+    uint32_t blocks; /* the highest number that a copy has said; WIRE_BLOCKS_UNKNOWN: none has */
     uint8_t told_count, waiting;
     struct chunk_told {
         uint16_t server;
@@ -52,7 +53,7 @@ bool chunk_ops_is_hopeless(const struct core *core, struct chunk *chunk);
 
 /* A server answered a set_version command. */
 void chunk_ops_result(struct core *core, const struct server *server, const struct server_command *command,
-                      uint16_t status, struct core_time now);
+                      const struct wire_command_result *result, struct core_time now);
 
 /* A server is gone or registers anew: what it was told counts as failed. */
 void chunk_ops_server_gone(struct core *core, const struct server *server, struct core_time now);

@@ -29,7 +29,7 @@ static void adopt(struct core *core, const struct server *server, const struct c
     uint8_t data[16];
     struct wire_out room = wire_out_on(data, sizeof data);
     struct wire_server who = {.id = server->id};
-    union wire_any record = {.j_copies = {.chunk_id = chunk->node.id, .version = version}};
+    union wire_any record = {.j_copies = {.chunk_id = chunk->node.id, .version = version, .blocks = WIRE_BLOCKS_UNKNOWN}};
     log_warning("chunk %llu: chunkserver %u has version %u, %u was known; taken over",
                 (unsigned long long)chunk->node.id, server->id, version, chunk->version);
     CHECK(wire_append_server(&room, &record.j_copies.servers, &who));

@@ -38,6 +38,7 @@ struct chunk_copy {
 enum chunk_bits {
     CHUNK_MAYBE_ABSENT = 1, /* no write was acknowledged yet, so servers may not have made it */
     CHUNK_DIRTY = 2,        /* a lease ended without its holder's word on what was written above the length */
+    CHUNK_SHARED = 8,       /* several sessions had leases at once: none of them knows the last number of blocks */
     CHUNK_UNEQUAL = 4,      /* a writer is gone in the middle: copies may differ in bytes that it was never told are written */
 };
 
@@ -69,6 +70,7 @@ struct chunk {
     uint8_t copy_count;
     uint8_t bits;
     bool queued; /* volatile: it stands in a queue of repair.h */
+    uint32_t blocks; /* that were written, as far as it was told; the owner has the sum. See inode_set_blocks. */
 };
 
 /* A range of ids that may have been given by a master whose journal was lost; nothing is known about them. */

@@ -33,7 +33,7 @@ uint16_t client_request_lookup(struct client_request *request, const struct wire
     const struct entry *entry = directory_find(dir->dir.entries, asked->name);
     if (!entry)
         return WIRE_NO_ENTRY;
-    inode_attr(entry->inode, request->master->core.chunk_bytes, &reply->attr);
+    inode_attr(entry->inode, &reply->attr);
     return WIRE_OK;
 }
 
@@ -43,7 +43,7 @@ uint16_t client_request_getattr(struct client_request *request, const struct wir
     const struct inode *inode = find_inode(request, asked->ino);
     if (!inode)
         return WIRE_STALE;
-    inode_attr(inode, request->master->core.chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
 }
 
@@ -74,7 +74,7 @@ uint16_t client_request_readdir(struct client_request *request, const struct wir
     const struct entry *entry = directory_next(directory, &position);
     while (entry && reply->entries.count < limit) {
         struct wire_dirent dirent = {.cookie = entry->cookie, .name = wire_bytes_of(entry->name, entry->name_length)};
-        inode_attr(entry->inode, request->master->core.chunk_bytes, &dirent.attr);
+        inode_attr(entry->inode, &dirent.attr);
         if (!wire_append_dirent(&room, &reply->entries, &dirent))
             break;
         entry = directory_next(directory, &position);

@@ -21,10 +21,21 @@ static bool is_cut(const struct client_request *request)
     return false;
 }
 
-/* The replies to all of these begin with the file's attributes, which begin with its inode number. */
+/* The replies to all of these are the file's attributes, which begin with its inode number. */
 static bool must_wait_for_cut(struct client_request *request, const uint8_t *reply)
 {
     return is_cut(request) && client_request_must_wait_for_cut(request, wire_load_u64(reply));
+}
+
+/* Only now it is known how many blocks the cut has left. */
+static void put_cut_reply(const struct client_request *request, const struct slot *slot, struct wire_out *reply)
+{
+    struct wire_setattr_reply answer;
+    CHECK(wire_get_setattr_reply(slot->reply, slot->reply_bytes, &answer) == 0);
+    const struct inode *inode = namespace_find(&request->master->core.names, answer.attr.ino);
+    if (inode)
+        answer.attr.used_bytes = inode->file.blocks * WIRE_BLOCK_BYTES;
+    wire_put_setattr_reply(reply, &answer);
 }
 
 static uint16_t answer_again(struct client_request *request, const struct slot *slot, struct wire_out *reply)
@@ -33,6 +44,10 @@ static uint16_t answer_again(struct client_request *request, const struct slot *
         return WIRE_BAD_MESSAGE;
     if (must_wait_for_cut(request, slot->reply))
         return CLIENT_REQUEST_PARKED;
+    if (is_cut(request)) {
+        put_cut_reply(request, slot, reply);
+        return WIRE_OK;
+    }
     CHECK(slot->reply_bytes <= reply->room - reply->used);
     if (slot->reply_bytes)
         memcpy(reply->data + reply->used, slot->reply, slot->reply_bytes);

@@ -119,6 +119,15 @@ static void free_chunks_from(struct core *core, struct inode *inode, uint32_t po
         core_free_chunk(core, inode_chunks(inode)[inode->file.chunk_count - 1]);
 }
 
+/* Until the copies have it, no more blocks are known to be left than there is room for. */
+static void unsettle(struct core *core, struct chunk *chunk, uint32_t keep_bytes)
+{
+    uint32_t room = (uint32_t)(((uint64_t)keep_bytes + WIRE_BLOCK_BYTES - 1) / WIRE_BLOCK_BYTES);
+    if (keep_bytes != WIRE_KEEP_ALL && chunk->blocks > room)
+        inode_set_blocks(chunk, room);
+    chunk_table_unsettle(&core->chunks, chunk, keep_bytes);
+}
+
 /* What lies wholly beyond a new length. A chunk on which somebody holds a lease stays, emptied under a new version:
  * a write under way to a chunk that is no more would be acknowledged and lost. It goes with its last lease. */
 static void cut_chunks_from(struct core *core, struct inode *inode, uint32_t position)
@@ -126,7 +135,7 @@ static void cut_chunks_from(struct core *core, struct inode *inode, uint32_t pos
     for (uint32_t i = inode->file.chunk_count; i > position; i--) {
         struct chunk *chunk = inode_chunks(inode)[i - 1];
         if (chunk_is_leased(chunk))
-            chunk_table_unsettle(&core->chunks, chunk, 0);
+            unsettle(core, chunk, 0);
         else
             core_free_chunk(core, chunk);
     }
@@ -157,7 +166,7 @@ void core_cut(struct core *core, struct inode *inode, uint64_t size)
         cut_chunks_from(core, inode, inode_chunk_position(inode, keep ? index + 1 : index));
         struct chunk *last = keep ? inode_find_chunk(inode, index) : NULL;
         if (last && (!(last->bits & CHUNK_MAYBE_ABSENT) || chunk_is_leased(last) || chunk_is_unsettled(last)))
-            chunk_table_unsettle(&core->chunks, last, keep);
+            unsettle(core, last, keep);
     }
     inode->size = size;
 }
@@ -172,9 +181,10 @@ static void clear_tail(struct core *core, struct chunk *chunk)
         core_free_chunk(core, chunk);
         return;
     }
+    chunk->bits &= (uint8_t)~CHUNK_SHARED;
     if (dirty)
-        chunk_table_unsettle(&core->chunks, chunk,
-                             size - start < core->chunk_bytes ? (uint32_t)(size - start) : WIRE_KEEP_ALL);
+        unsettle(core, chunk,
+                 size - start < core->chunk_bytes ? (uint32_t)(size - start) : WIRE_KEEP_ALL);
     chunk_rest(chunk);
 }
 

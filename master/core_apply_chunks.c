@@ -44,8 +44,11 @@ uint16_t core_apply_j_lease(struct core *core, const struct core_change *change,
         chunk_set_copies(chunk, ids, (uint8_t)count);
         inode_add_chunk(inode, chunk);
     }
-    if (!session_find_lease(session, chunk))
+    if (!session_find_lease(session, chunk)) {
+        if (chunk_is_leased(chunk))
+            chunk->bits |= CHUNK_SHARED;
         session_add_lease(session, chunk);
+    }
     return WIRE_OK;
 }
 
@@ -89,6 +92,8 @@ uint16_t core_apply_j_copies(struct core *core, const struct core_change *change
     bool same = chunk->version == record->version, settled = same && !chunk_is_unsettled(chunk);
     chunk->version = record->version;
     note_copies(chunk, ids, count, settled);
+    if (record->blocks <= core->chunk_bytes / WIRE_BLOCK_BYTES)
+        inode_set_blocks(chunk, record->blocks);
     chunk->bits &= (uint8_t)~CHUNK_MAYBE_ABSENT;
     if (settled || count == 1)
         chunk->bits &= (uint8_t)~CHUNK_UNEQUAL;

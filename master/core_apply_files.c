@@ -55,7 +55,7 @@ uint16_t core_apply_setattr(struct core *core, const struct core_change *change,
     if (valid & WIRE_SET_MTIME_NOW)
         inode->mtime = change->time_ns;
     core_touch(inode, change->time_ns);
-    inode_attr(inode, core->chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
 }
 
@@ -77,7 +77,7 @@ uint16_t core_apply_open(struct core *core, const struct core_change *change, co
         core_touch(inode, change->time_ns);
     }
     session_open(session, inode);
-    inode_attr(inode, core->chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
 }
 
@@ -180,8 +180,17 @@ uint16_t core_apply_append_begin(struct core *core, const struct core_change *ch
     if (holder && holder != change->session)
         return WIRE_BUSY;
     sessions_append_take(&core->sessions, request->ino, change->session);
-    inode_attr(inode, core->chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
+}
+
+/* What a session says of a chunk that others write, too, may be older than what one of them has said. */
+static void note_blocks(const struct core *core, struct chunk *chunk, const struct wire_released_lease *told)
+{
+    if (told->version != chunk->version || told->blocks > core->chunk_bytes / WIRE_BLOCK_BYTES)
+        return;
+    if (!(chunk->bits & CHUNK_SHARED) || told->blocks > chunk->blocks)
+        inode_set_blocks(chunk, told->blocks);
 }
 
 /* Gives one lease back. What the length does not cover is not the file's: it was refused, or the writing failed. */
@@ -191,6 +200,9 @@ static void give_lease(struct core *core, struct inode *inode, struct session *s
     struct chunk *chunk = inode_find_chunk(inode, released->index);
     struct lease *lease = chunk ? session_find_lease(session, chunk) : NULL;
     if (!lease)
+        return;
+    note_blocks(core, chunk, released);
+    if (released->kept)
         return;
     if (released->written) {
         struct chunk_copy *copies = chunk_copies(chunk);
@@ -228,6 +240,6 @@ uint16_t core_apply_publish(struct core *core, const struct core_change *change,
         give_lease(core, inode, session, &lease, length_counts);
     if (request->append_end && sessions_append_give(&core->sessions, request->ino, change->session))
         core->wake = true;
-    inode_attr(inode, core->chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
 }

@@ -46,7 +46,7 @@ uint16_t core_apply_lock_set(struct core *core, const struct core_change *change
         return status;
     if (freed)
         tell_waiters(core, request->ino);
-    inode_attr(inode, core->chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
 }
 

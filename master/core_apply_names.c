@@ -91,7 +91,7 @@ uint16_t core_apply_mknod(struct core *core, const struct core_change *change, c
                                      request->gid, change->time_ns);
     if (type == S_IFBLK || type == S_IFCHR)
         inode->rdev = request->rdev;
-    inode_attr(inode, core->chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
 }
 
@@ -121,7 +121,7 @@ uint16_t core_apply_create(struct core *core, const struct core_change *change, 
         return status;
     }
     session_open(session, inode);
-    inode_attr(inode, core->chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
 }
 
@@ -139,7 +139,7 @@ uint16_t core_apply_symlink(struct core *core, const struct core_change *change,
     inode->target = check_alloc(malloc(request->target.length));
     memcpy(inode->target, request->target.data, request->target.length);
     inode->size = request->target.length;
-    inode_attr(inode, core->chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
 }
 
@@ -159,7 +159,7 @@ uint16_t core_apply_link(struct core *core, const struct core_change *change, co
     namespace_link(parent, request->name, inode, 0);
     touch_dir(parent, change->time_ns);
     core_touch(inode, change->time_ns);
-    inode_attr(inode, core->chunk_bytes, &reply->attr);
+    inode_attr(inode, &reply->attr);
     return WIRE_OK;
 }
 

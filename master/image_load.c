@@ -7,7 +7,7 @@
 #include "master/image_format.h"
 #include "master/xattrs.h"
 
-enum { IMAGE_FORMAT = 1, COOKIE_BITS = 56 };
+enum { IMAGE_FORMAT = 2, COOKIE_BITS = 56 };
 
 void image_load_begin(struct image_loader *loader, struct core *core)
 {
@@ -137,10 +137,13 @@ static bool load_chunk(struct core *core, struct image_in *in)
     chunk_id id = image_get_u64(in);
     struct inode *inode = namespace_find(&core->names, image_get_u64(in));
     uint32_t index = image_get_u32(in), version = image_get_u32(in);
-    uint8_t bits = image_get_u8(in), count = image_get_u8(in);
+    uint8_t bits = image_get_u8(in);
+    uint32_t blocks = image_get_u32(in);
+    uint8_t count = image_get_u8(in);
     uint16_t servers[WIRE_COPIES_LIMIT];
     if (in->failed || id == 0 || id >= core->chunks.next_id || chunk_table_find(&core->chunks, id) || !inode ||
-        !inode_is_file(inode) || inode_find_chunk(inode, index) || count > WIRE_COPIES_LIMIT)
+        !inode_is_file(inode) || inode_find_chunk(inode, index) || count > WIRE_COPIES_LIMIT ||
+        blocks > core->chunk_bytes / WIRE_BLOCK_BYTES)
         return false;
     for (uint8_t i = 0; i < count; i++) {
         servers[i] = (uint16_t)image_get_u32(in);
@@ -151,6 +154,7 @@ static bool load_chunk(struct core *core, struct image_in *in)
     chunk->index = index;
     chunk->version = version;
     chunk->bits = bits;
+    chunk->blocks = blocks;
     chunk_set_copies(chunk, servers, count);
     inode_add_chunk(inode, chunk);
     if (image_get_u8(in)) {

@@ -9,7 +9,7 @@
 #include "master/xattrs.h"
 
 /* A piece is handed on when it is this large; what one record can add is far below the limit of a piece. */
-enum { PIECE_BYTES = 256 * 1024, IMAGE_FORMAT = 1 };
+enum { PIECE_BYTES = 256 * 1024, IMAGE_FORMAT = 2 };
 
 struct saver {
     const struct core *core;
@@ -172,6 +172,7 @@ static void save_chunks(struct saver *s)
         add_u32(s, chunk->index);
         add_u32(s, chunk->version);
         add_u8(s, chunk->bits);
+        add_u32(s, chunk->blocks);
         add_u8(s, chunk->copy_count);
         for (uint8_t c = 0; c < chunk->copy_count; c++)
             add_u32(s, copies[c].server);

@@ -75,23 +75,7 @@ void namespace_free(struct namespace *names, struct inode *inode)
     free_inode(inode);
 }
 
-/* Whole chunks but the last, which counts up to the length. */
-static uint64_t used_bytes(const struct inode *inode, uint32_t chunk_bytes)
-{
-    uint64_t last = inode->size / chunk_bytes;
-    if (inode->file.chunk_count == 0)
-        return 0;
-    if (last > UINT32_MAX)
-        last = UINT32_MAX;
-    uint32_t whole = inode_chunk_position(inode, (uint32_t)last);
-    uint64_t bytes = (uint64_t)whole * chunk_bytes;
-    struct chunk **chunks = inode_chunks((struct inode *)(uintptr_t)inode);
-    if (whole < inode->file.chunk_count && chunks[whole]->index == last)
-        bytes += inode->size % chunk_bytes;
-    return bytes;
-}
-
-void inode_attr(const struct inode *inode, uint32_t chunk_bytes, struct wire_attr *attr)
+void inode_attr(const struct inode *inode, struct wire_attr *attr)
 {
     *attr = (struct wire_attr){
         .ino = inode->node.id,
@@ -101,7 +85,7 @@ void inode_attr(const struct inode *inode, uint32_t chunk_bytes, struct wire_att
         .gid = inode->gid,
         .rdev = S_ISBLK(inode->mode) || S_ISCHR(inode->mode) ? inode->rdev : 0,
         .size = inode_is_dir(inode) ? inode->dir.entries->count : inode->size,
-        .used_bytes = inode_is_file(inode) ? used_bytes(inode, chunk_bytes) : 0,
+        .used_bytes = inode_is_file(inode) ? inode->file.blocks * WIRE_BLOCK_BYTES : 0,
         .atime = inode->atime,
         .mtime = inode->mtime,
         .ctime = inode->ctime,
@@ -175,6 +159,7 @@ void inode_add_chunk(struct inode *inode, struct chunk *chunk)
 {
     uint32_t position = inode_chunk_position(inode, chunk->index), count = inode->file.chunk_count;
     chunk->owner = inode;
+    inode->file.blocks += chunk->blocks;
     if (count == 0 && inode->file.chunk_room == 0) {
         inode->file.only = chunk;
         inode->file.chunk_count = 1;
@@ -202,10 +187,18 @@ void inode_remove_chunk(struct inode *inode, const struct chunk *chunk)
     struct chunk **chunks = inode_chunks(inode);
     CHECK(position < inode->file.chunk_count && chunks[position] == chunk);
     inode->file.chunk_count--;
+    inode->file.blocks -= chunk->blocks;
     memmove(chunks + position, chunks + position + 1, (inode->file.chunk_count - position) * sizeof *chunks);
     if (inode->file.chunk_count == 0 && inode->file.chunk_room) {
         free(inode->file.chunks);
         inode->file.chunks = NULL;
         inode->file.chunk_room = 0;
     }
+}
+
+void inode_set_blocks(struct chunk *chunk, uint32_t blocks)
+{
+    chunk->owner->file.blocks += blocks;
+    chunk->owner->file.blocks -= chunk->blocks;
+    chunk->blocks = blocks;
 }

@@ -36,6 +36,7 @@ struct inode {
                 struct chunk **chunks; /* by index */
             };
             uint32_t chunk_count, chunk_room;
+            uint64_t blocks; /* of all its chunks */
         } file;
         struct {
             struct directory *entries;
@@ -77,8 +78,8 @@ static inline bool inode_is_file(const struct inode *inode)
     return S_ISREG(inode->mode);
 }
 
-/* What stat shows; chunk_bytes is the geometry. */
-void inode_attr(const struct inode *inode, uint32_t chunk_bytes, struct wire_attr *attr);
+/* What stat shows. */
+void inode_attr(const struct inode *inode, struct wire_attr *attr);
 
 /* Adds an entry (the name is free) and does what it means for link counts and, if a directory, parent. cookie as
  * directory_add. */
@@ -97,5 +98,8 @@ struct chunk *inode_find_chunk(struct inode *inode, uint32_t index); /* NULL: a 
 uint32_t inode_chunk_position(const struct inode *inode, uint32_t index); /* of the first at or after that index */
 void inode_add_chunk(struct inode *inode, struct chunk *chunk);      /* by chunk->index, which is free */
 void inode_remove_chunk(struct inode *inode, const struct chunk *chunk);
+
+/* The chunk of a file has so many blocks now. */
+void inode_set_blocks(struct chunk *chunk, uint32_t blocks);
 
 #endif

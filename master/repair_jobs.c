@@ -72,7 +72,8 @@ static void record_set(struct core *core, const struct chunk *chunk, server_id w
 {
     uint8_t data[(WIRE_COPIES_LIMIT + 1) * 16];
     struct wire_out room = wire_out_on(data, sizeof data);
-    union wire_any record = {.j_copies = {.chunk_id = chunk->node.id, .version = chunk->version}};
+    union wire_any record = {
+        .j_copies = {.chunk_id = chunk->node.id, .version = chunk->version, .blocks = WIRE_BLOCKS_UNKNOWN}};
     const struct chunk_copy *copies = chunk_copies((struct chunk *)(uintptr_t)chunk);
     for (uint8_t i = 0; i <= chunk->copy_count; i++) {
         struct wire_server server = {.id = i < chunk->copy_count ? copies[i].server : with};

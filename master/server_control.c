@@ -141,7 +141,7 @@ static void take_results(struct master *master, struct server *server, const str
         if (!server_take_result(server, result.number, &command))
             continue;
         else if (command.action == WIRE_ACTION_SET_VERSION)
-            chunk_ops_result(&master->core, server, &command, result.status, master->now);
+            chunk_ops_result(&master->core, server, &command, &result, master->now);
         else if (command.action == WIRE_ACTION_COPY)
             repair_result(&master->core, server, &command, result.status, master->now);
     while (wire_next_chunk_report(&damaged, &report))

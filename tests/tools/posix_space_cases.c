@@ -154,7 +154,7 @@ static void copy_ranges(const struct place *at)
     posix_expect(to, 0, size, 1);
 }
 
-/* st_blocks: no less than the data, nothing for chunks that were never written. */
+/* st_blocks: the blocks that hold data, and no others. */
 static void blocks_of_a_file(const struct place *at)
 {
     struct stat st;
@@ -162,14 +162,29 @@ static void blocks_of_a_file(const struct place *at)
     SAME(ftruncate(fd, 3 * (off_t)at->chunk), 0);
     SAME(fstat(fd, &st), 0);
     SAME(st.st_blocks, 0);
+    posix_write(fd, (off_t)at->chunk + 7 * BLOCK, BLOCK, 1);
+    MUST(fstat(fd, &st) == 0 && st.st_blocks > 0);
+    SAME(fsync(fd), 0);
+    SAME(fstat(fd, &st), 0);
+    SAME(st.st_blocks, BLOCK / 512);
     SAME(close(fd), 0);
+    SAME(stat(posix_path(at->b, "f"), &st), 0);
+    SAME(st.st_blocks, BLOCK / 512);
     fd = posix_open(at, posix_path(at->b, "f"), O_TRUNC);
     posix_write(fd, 0, 10 * BLOCK + 1, 1);
     SAME(ftruncate(fd, 20 * (off_t)at->chunk), 0);
     SAME(ftruncate(fd, 10 * BLOCK + 1), 0);
     SAME(close(fd), 0);
     SAME(stat(posix_path(at->a, "f"), &st), 0);
-    MUST(st.st_blocks >= 10 * BLOCK / 512 && st.st_blocks <= 11 * BLOCK / 512);
+    SAME(st.st_blocks, 11 * BLOCK / 512);
+    fd = posix_open(at, posix_path(at->b, "f"), 0);
+    SAME(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 2 * BLOCK, 3 * BLOCK), 0);
+    SAME(close(fd), 0);
+    SAME(stat(posix_path(at->a, "f"), &st), 0);
+    SAME(st.st_blocks, 8 * BLOCK / 512);
+    SAME(truncate(posix_path(at->b, "f"), 6 * BLOCK), 0); /* cuts where blocks 2 to 4 are a hole */
+    SAME(stat(posix_path(at->a, "f"), &st), 0);
+    SAME(st.st_blocks, 3 * BLOCK / 512);
 }
 
 const struct posix_case posix_space_cases[] = {

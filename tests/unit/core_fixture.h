@@ -139,7 +139,8 @@ static inline uint16_t fixture_publish(struct core_fixture *f, inode_id ino, uin
     struct wire_out room = wire_out_on(data, sizeof data);
     const struct inode *inode = namespace_find(&f->core.names, ino);
     union wire_any request = {.publish = {.ino = ino, .length = length, .mtime = f->time_ns}};
-    struct wire_released_lease released = {.index = (uint32_t)index, .written = written};
+    struct wire_released_lease released = {
+        .index = (uint32_t)index, .written = written, .blocks = WIRE_BLOCKS_UNKNOWN};
     request.publish.size_epoch = inode ? inode->size_epoch : 0;
     if (index >= 0)
         CHECK(wire_append_released_lease(&room, &request.publish.released, &released));

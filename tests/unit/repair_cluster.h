@@ -126,7 +126,8 @@ static inline unsigned cluster_serve(struct repair_cluster *c, server_id id)
         if (!server_take_result(server, command.number, &taken))
             continue;
         if (taken.action == WIRE_ACTION_SET_VERSION)
-            chunk_ops_result(&c->f->core, server, &taken, status, c->now);
+            chunk_ops_result(&c->f->core, server, &taken, &(struct wire_command_result){.status = status, .blocks = WIRE_BLOCKS_UNKNOWN},
+                             c->now);
         else if (taken.action == WIRE_ACTION_COPY)
             repair_result(&c->f->core, server, &taken, status, c->now);
     }

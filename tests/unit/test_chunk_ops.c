@@ -40,7 +40,7 @@ static struct wire_command serve(struct core_fixture *f, server_id id, uint16_t 
         return command;
     assert_true(server_take_result(server, command.number, &taken));
     if (taken.action == WIRE_ACTION_SET_VERSION)
-        chunk_ops_result(&f->core, server, &taken, status, now);
+        chunk_ops_result(&f->core, server, &taken, &(struct wire_command_result){.status = status, .blocks = 3}, now);
     return command;
 }
 
@@ -162,7 +162,8 @@ static void a_freed_chunk_forgets_its_operation_and_is_deleted(void **state)
     assert_int_equal(fixture_set_size(f, ino, 0), WIRE_OK);
     struct server_command taken;
     assert_true(server_take_result(servers_find(&f->core.servers, 1), version.number, &taken));
-    chunk_ops_result(&f->core, servers_find(&f->core.servers, 1), &taken, WIRE_OK, now);
+    chunk_ops_result(&f->core, servers_find(&f->core.servers, 1), &taken,
+                     &(struct wire_command_result){.status = WIRE_OK, .blocks = WIRE_BLOCKS_UNKNOWN}, now);
     struct wire_command command = serve(f, 1, WIRE_OK);
     assert_int_equal(command.action, WIRE_ACTION_DELETE);
     assert_int_equal(command.chunk_id, id);

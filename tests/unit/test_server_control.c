@@ -73,7 +73,7 @@ static bool poll_master(struct talk *t, uint64_t start, uint64_t number, uint16_
 {
     uint8_t data[64];
     struct wire_out room = wire_out_on(data, sizeof data);
-    struct wire_command_result result = {number, status};
+    struct wire_command_result result = {number, status, WIRE_BLOCKS_UNKNOWN};
     union wire_any request = {.server_poll = {.server_id = t->server_id, .start = start, .total_bytes = 1 << 30}};
     if (number)
         assert_true(wire_append_command_result(&room, &request.server_poll.results, &result));

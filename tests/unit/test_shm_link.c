@@ -68,11 +68,11 @@ static void world_stop(struct world *w)
 static int write_blocks(struct world *w, uint32_t version, uint32_t offset, uint32_t length, const uint8_t *data)
 {
     uint64_t sums[WIRE_BLOCKS_LIMIT];
-    uint32_t failed;
+    uint32_t failed, blocks;
     checksum_range(data, offset, length, BLOCK, sums);
     struct wire_chunk_write m = {.chunk_id = ID, .version = version, .flags = WIRE_WRITE_CREATE, .offset = offset, .length = length,
                                  .checksums = wire_bytes_of(sums, 8 * (size_t)checksum_pieces(offset, length, BLOCK))};
-    return chunk_connections_write(w->server, &m, data, &failed);
+    return chunk_connections_write(w->server, &m, data, &failed, &blocks);
 }
 
 static int read_blocks(struct world *w, uint32_t version, uint32_t offset, uint32_t length, uint8_t *into)

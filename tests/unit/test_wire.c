@@ -391,14 +391,15 @@ static void unknown_types_are_refused(void **state)
 static void lists_are_walked_and_built(void **state)
 {
     (void)state;
-    uint8_t room_bytes[40];
+    enum { LEASE_BYTES = 14 };
+    uint8_t room_bytes[8 * LEASE_BYTES + 3];
     struct wire_out room = wire_out_on(room_bytes, sizeof room_bytes);
     struct wire_list list = {NULL, 0, 0};
     struct wire_released_lease lease = {.index = 1, .written = 1}, got;
     uint32_t count = 0;
     while (wire_append_released_lease(&room, &list, &lease))
         count++, lease.index++;
-    assert_int_equal(count, sizeof room_bytes / 5);
+    assert_int_equal(count, sizeof room_bytes / LEASE_BYTES);
     assert_false(room.failed); /* what did not fit was not appended, the rest stands */
     assert_int_equal(list.count, count);
     struct wire_list rest = list;
