@@ -6,6 +6,7 @@
 
 #include "client/admin_check.h"
 #include "client/admin_cluster.h"
+#include "client/admin_du.h"
 #include "client/admin_files.h"
 
 enum { ANY_NUMBER = 1 << 20 };
@@ -20,6 +21,8 @@ const struct admin_command admin_commands[] = {
     {"goal get", "PATH", "copies wanted for each chunk", 1, 1, admin_files_get_goal},
     {"goal set", "N PATH...", "want N copies; of a directory: for what is made in it", 2, ANY_NUMBER,
      admin_files_set_goal},
+    {"du", "PATH", "files and directories in PATH: length, what was written, what it takes with all copies", 1, 1,
+     admin_du_run},
     {"check", "PATH", "read all files in PATH wholly, and every copy of their chunks, and name what is bad", 1, 1, admin_check_run},
     {NULL, NULL, NULL, 0, 0, NULL},
 };

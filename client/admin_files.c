@@ -62,6 +62,17 @@ unsigned admin_files_goal(const char *path, int *status)
     return (unsigned)goal;
 }
 
+int admin_files_copies(const char *path)
+{
+    char text[16];
+    uint64_t goal;
+    ssize_t n = getxattr(path, GOAL, text, sizeof text - 1);
+    if (n < 0)
+        return -errno;
+    text[n] = '\0';
+    return units_parse_number(text, 1, WIRE_COPIES_LIMIT, &goal) < 0 ? -EINVAL : (int)goal;
+}
+
 int admin_files_get_goal(const struct admin *admin, char **arguments)
 {
     int status = ADMIN_DONE;

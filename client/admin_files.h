@@ -17,6 +17,9 @@ int admin_files_set_goal(const struct admin *admin, char **arguments);
  * find out whether it is on one. */
 unsigned admin_files_goal(const char *path, int *status);
 
+/* The same without a word: the goal, or a negative errno. */
+int admin_files_copies(const char *path) __attribute__((warn_unused_result));
+
 /* The copies of all chunks of a file, a JSON array as in user.calf.chunks, the caller's; or complains and returns NULL with *status
  * set. */
 struct json_t *admin_files_chunks(const char *path, int *status);

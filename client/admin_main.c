@@ -15,7 +15,7 @@ enum { ARGUMENTS_LIMIT = 1 << 20, ABOUT_BYTES = 4096 };
 #define MASTER_VARIABLE "CALF_MASTER"
 
 static const char closing[] =
-    "file, goal and check work on a path inside a mount and ask that mount; status and servers ask the master.\n"
+    "file, goal, du and check work on a path inside a mount and ask that mount; status and servers ask the master.\n"
     "\n"
     "With --json:\n"
     "  status    one object; names and meanings as in docs/protocol.md, admin_status\n"
@@ -25,6 +25,8 @@ static const char closing[] =
     "  file      {\"path\", \"size\", \"goal\", \"chunks\": [{\"index\", \"id\", \"version\",\n"
     "            \"copies\": [{\"server\", \"host\", \"port\", \"state\"}]}]}; state is valid, away, damaged or pending\n"
     "  goal get  {\"path\", \"goal\"}\n"
+    "  du        {\"files\", \"directories\", \"apparent_bytes\", \"used_bytes\", \"stored_bytes\"}: lengths, blocks that were\n"
+    "            written, and those times the copies wanted; a file with several names counts once\n"
     "  check     {\"files\", \"bytes\", \"copies\", \"failed\": [{\"path\", \"offset\", \"error\"}],\n"
     "            \"bad_copies\": [{\"path\", \"chunk\", \"server\", \"host\", \"port\", \"state\"}]}\n"
     "\n"

@@ -19,6 +19,7 @@
 #include "client/admin_check.h"
 #include "client/admin_cluster.h"
 #include "client/admin_commands.h"
+#include "client/admin_du.h"
 #include "client/admin_files.h"
 #include "client/admin_table.h"
 #include "common/control.h"
@@ -408,13 +409,55 @@ static void test_check_command(void **state)
     expect(output, "\"failed\": []");
 }
 
+static int two_copies(void *context, const char *path)
+{
+    (void)path;
+    ++*(int *)context;
+    return 2;
+}
+
+static void test_du(void **state)
+{
+    (void)state;
+    struct admin_du_total total;
+    char path[2 * SCRATCH_PATH], other[2 * SCRATCH_PATH], data[5000] = {1};
+    struct stat st;
+    int asked = 0;
+    assert_int_equal(scratch_write(dir, "big", data, sizeof data), 0);
+    assert_int_equal(link(scratch_path(dir, "big", path), scratch_path(dir, "again", other)), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(scratch_write(dir, "hole", data, 0), 0);
+    assert_int_equal(truncate(scratch_path(dir, "hole", path), 1 << 30), 0);
+    assert_int_equal(symlink("/nonexistent", scratch_path(dir, "link", path)), 0);
+    assert_int_equal(admin_du_walk(dir, two_copies, &asked, &total), 0);
+    assert_int_equal(total.files, 3);
+    assert_int_equal(total.directories, 1);
+    assert_int_equal(total.apparent_bytes, sizeof data + (1 << 30));
+    assert_int_equal(total.used_bytes, st.st_blocks * 512);
+    assert_int_equal(total.stored_bytes, 2 * st.st_blocks * 512);
+    assert_int_equal(total.failed, 0);
+    assert_int_equal(asked, 1);
+    assert_int_equal(admin_du_walk("/nonexistent", two_copies, &asked, &total), -ENOENT);
+}
+
+static void test_du_command(void **state)
+{
+    (void)state;
+    const char *path = require_file("[]");
+    assert_int_equal(run(&nobody, false, "du", path, NULL), ADMIN_DONE);
+    expect(output, ": 1 files, 0 directories; 10 B long, ");
+    assert_int_equal(run(&nobody, true, "du", path, NULL), ADMIN_DONE);
+    expect(output, "\"apparent_bytes\": 10");
+    assert_int_equal(run(&nobody, false, "du", "/proc", NULL), ADMIN_WRONG);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_table), TEST(test_status), TEST(test_servers), TEST(test_no_master), TEST(test_health),
         TEST(test_usage), TEST(test_file), TEST(test_file_nonsense), TEST(test_goal), TEST(test_not_on_a_mount),
-        TEST(test_check), TEST(test_check_command),
+        TEST(test_check), TEST(test_check_command), TEST(test_du), TEST(test_du_command),
     };
     (void)setenv("TMPDIR", "/tmp", 0); /* the memory file system of older kernels has no user attributes */
     return cmocka_run_group_tests(tests, NULL, NULL);
