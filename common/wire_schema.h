@@ -516,7 +516,8 @@ enum {
     J(j_version, 84, "a chunk's version rises; on these servers it is valid once they have it")                      \
     J(j_copies, 85, "which servers have valid copies of a chunk's version")                                          \
     J(j_epoch, 86, "a new reign over the journal")                                                                   \
-    J(j_drain, 90, "a chunkserver is to be emptied, or not any more")
+    J(j_drain, 90, "a chunkserver is to be emptied, or not any more")                                                \
+    J(j_forget, 91, "files without a name are kept no longer")
 
 #define WIRE_FIELDS_j_session(F)                                                                                     \
     F(u64, session, 0, "")                                                                                           \
@@ -546,6 +547,7 @@ enum {
 #define WIRE_FIELDS_j_drain(F)                                                                                       \
     F(u32, server_id, 0, "")                                                                                         \
     F(u8, drain, 0, "")
+#define WIRE_FIELDS_j_forget(F) F(u32, count, 0, "the oldest so many")
 #define WIRE_FIELDS_j_epoch(F) F(u64, epoch, 0, "rises each time a master takes the journal over")
 
 /* ---- numbers inside the fields ----------------------------------------------------------------------------------- */

@@ -143,7 +143,7 @@ static void cut_chunks_from(struct core *core, struct inode *inode, uint32_t pos
 
 void core_let_go(struct core *core, struct inode *inode)
 {
-    if (inode->nlink || inode->opens)
+    if (inode->nlink || inode->opens || inode->kept)
         return;
     core_forget_locks(core, inode->node.id);
     if (inode_is_file(inode)) {

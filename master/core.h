@@ -15,6 +15,7 @@
 #include "master/chunk_table.h"
 #include "master/file_locks.h"
 #include "master/namespace.h"
+#include "master/removed_files.h"
 #include "master/repair_state.h"
 #include "master/servers.h"
 #include "master/sessions.h"
@@ -39,6 +40,7 @@ struct core {
     struct servers servers;
     struct sessions sessions;
     struct file_locks locks;
+    struct removed_files removed;
 
     /* Gets each change that was done, for the journal; NULL in replay. */
     void (*record)(void *context, const struct core_change *change);

@@ -172,6 +172,7 @@ static void remove_entry(struct core *core, struct inode *parent, struct entry *
         inode->nlink = 0;
     touch_dir(parent, time_ns);
     core_touch(inode, time_ns);
+    removed_files_keep(core, inode, time_ns);
     core_let_go(core, inode);
 }
 

@@ -19,7 +19,8 @@ enum image_section {
     IMAGE_CHUNKS = 5,  /* by id */
     IMAGE_SESSIONS = 6,
     IMAGE_LOCKS = 7,
-    IMAGE_END = 8,     /* all was there */
+    IMAGE_REMOVED = 8, /* files kept without a name, in the order they came */
+    IMAGE_END = 9,     /* all was there */
 };
 
 /* Hands all pieces to put, in order. 0, or the negative errno that put returned. */

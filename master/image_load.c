@@ -231,6 +231,14 @@ static bool load_lock(struct core *core, struct image_in *in)
     return true;
 }
 
+static bool load_removed(struct core *core, struct image_in *in)
+{
+    inode_id ino = image_get_u64(in);
+    int64_t time_ns = (int64_t)image_get_u64(in);
+    uint32_t blocks = image_get_u32(in);
+    return !in->failed && blocks <= REMOVED_FILES_FILE_BLOCKS && removed_files_restore(core, ino, time_ns, (uint16_t)blocks);
+}
+
 /* ---- all sections ---- */
 
 int image_load_take(void *context, uint16_t section, const void *data, size_t bytes)
@@ -238,7 +246,7 @@ int image_load_take(void *context, uint16_t section, const void *data, size_t by
     static bool (*const load[])(struct core *, struct image_in *) = {
         [IMAGE_META] = load_meta,       [IMAGE_SERVERS] = load_server, [IMAGE_INODES] = load_inode,
         [IMAGE_ENTRIES] = load_entry,   [IMAGE_CHUNKS] = load_chunk,   [IMAGE_SESSIONS] = load_session,
-        [IMAGE_LOCKS] = load_lock,
+        [IMAGE_LOCKS] = load_lock,      [IMAGE_REMOVED] = load_removed,
     };
     struct image_loader *loader = context;
     if (section < loader->section || section > IMAGE_END || (loader->section == 0) != (section == IMAGE_META))

@@ -268,6 +268,19 @@ static void save_sessions(struct saver *s)
     save_file_locks(s);
 }
 
+static void save_removed(struct saver *s)
+{
+    const struct removed_files *removed = &s->core->removed;
+    begin(s, IMAGE_REMOVED);
+    for (uint32_t i = 0; i < removed->count; i++) {
+        const struct removed_file *file = &removed->files[(removed->first + i) % REMOVED_FILES_LIMIT];
+        add_u64(s, file->ino);
+        add_u64(s, (uint64_t)file->time_ns);
+        add_u32(s, namespace_find(&s->core->names, file->ino)->kept_blocks);
+        end_record(s);
+    }
+}
+
 int image_save(const struct core *core, int (*put)(void *context, uint16_t section, const void *data, size_t bytes),
                void *context)
 {
@@ -276,6 +289,7 @@ int image_save(const struct core *core, int (*put)(void *context, uint16_t secti
     save_names(&s);
     save_chunks(&s);
     save_sessions(&s);
+    save_removed(&s);
     begin(&s, IMAGE_END);
     add_u8(&s, 1);
     flush(&s);

@@ -123,7 +123,7 @@ static int wait_ms(const struct master_loop *loop, bool more)
         return 0;
     if (client_connections_has_parked(master->clients) && loop->last_retry_ns + FAST_TICK_NS < until_ns)
         until_ns = loop->last_retry_ns + FAST_TICK_NS;
-    bool ticks = core->servers.count || core->sessions.table.count || core->chunks.unsettled_count;
+    bool ticks = core->servers.count || core->sessions.table.count || core->chunks.unsettled_count || core->removed.count;
     if (ticks && loop->last_tick_ns + TICK_NS < until_ns)
         until_ns = loop->last_tick_ns + TICK_NS;
     if (until_ns == INT64_MAX)
@@ -139,6 +139,7 @@ static void tick(struct master_loop *loop)
         loop->last_tick_ns = now_ns;
         server_control_tick(master->control);
         client_connections_tick(master->clients);
+        removed_files_tick(&master->core, master->now.wall_ns);
         chunk_ops_tick(&master->core, master->now);
         repair_tick(&master->core, master->now);
         snapshot_task_consider(master);

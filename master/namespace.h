@@ -46,6 +46,8 @@ struct inode {
         uint32_t rdev;
     };
     uint8_t goal;
+    bool kept;            /* it has just lost its last name, see removed_files.h */
+    uint16_t kept_blocks; /* what it counts for there */
 };
 
 struct namespace {

@@ -153,6 +153,14 @@ static inline uint16_t fixture_set_size(struct core_fixture *f, inode_id ino, ui
     return fixture_ask(f, WIRE_TYPE_setattr, &request);
 }
 
+/* Files that have just lost their last name are kept no longer. */
+static inline void fixture_forget_removed(struct core_fixture *f)
+{
+    union wire_any record = {.j_forget = {.count = f->core.removed.count}};
+    if (record.j_forget.count)
+        CHECK(fixture_decide(f, WIRE_TYPE_j_forget, &record) == WIRE_OK);
+}
+
 /* ---- images ---- */
 
 struct image_bytes {

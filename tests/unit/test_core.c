@@ -167,6 +167,10 @@ static void random_chunk_change(struct core_fixture *f)
         break;
     }
     default:
+        if (draw(4) == 0) {
+            union wire_any record = {.j_forget = {.count = draw(4)}};
+            (void)fixture_decide(f, WIRE_TYPE_j_forget, &record);
+        }
         if (draw(10) == 0) {
             union wire_any record = {.j_session_end = {.session = f->session}};
             (void)fixture_decide(f, WIRE_TYPE_j_session_end, &record);
@@ -219,7 +223,7 @@ static void assert_tree_is_sound(const struct core *core)
                     assert_true(chunk_is_leased(chunks[i]));
             }
         }
-        assert_true(inode->nlink || inode->opens);
+        assert_true(inode->nlink || inode->opens || inode->kept);
         if (!inode_is_dir(inode))
             continue;
         uint32_t position = 0, subdirectories = 0;
@@ -369,6 +373,7 @@ static void releases_of_several_files_pass_over_what_is_gone(void **state)
     for (unsigned i = 0; i < 3; i++)
         assert_true(wire_append_ended_open(&room, &request.releases.opens, &ended[i]));
     assert_int_equal(fixture_ask(f, WIRE_TYPE_releases, &request), WIRE_OK);
+    fixture_forget_removed(f);
     assert_null(namespace_find(&f->core.names, a));
     assert_null(namespace_find(&f->core.names, b));
     fixture_destroy(f);
@@ -388,7 +393,59 @@ static void an_unlinked_file_lives_until_its_last_release(void **state)
     assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &request), WIRE_OK);
     assert_non_null(namespace_find(&f->core.names, ino));
     assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &request), WIRE_OK);
+    fixture_forget_removed(f);
     assert_null(namespace_find(&f->core.names, ino));
+    fixture_destroy(f);
+}
+
+static uint16_t unlink_in_root(struct core_fixture *f, const char *name)
+{
+    union wire_any request = {.unlink = {.parent = ROOT_INODE, .name = wire_text(name)}};
+    return fixture_ask(f, WIRE_TYPE_unlink, &request);
+}
+
+/* A file whose name is gone can still be opened for a while, also from an image; large ones, and the oldest of many, go at once. */
+static void a_removed_file_can_still_be_opened_for_a_while(void **state)
+{
+    struct core_fixture *f = fixture_create(2);
+    struct core loaded;
+    char name[20];
+    (void)state;
+    inode_id ino = fixture_make_file(f, "a"), large = fixture_make_file(f, "large");
+    union wire_any open = {.open = {.ino = ino}};
+    union wire_any release = {.release = {.ino = ino, .count = 1}}, other = {.release = {.ino = large, .count = 1}};
+    assert_int_equal(fixture_lease(f, ino, 0, 2), WIRE_OK);
+    assert_int_equal(fixture_publish(f, ino, 100, 0, true), WIRE_OK);
+    assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &release), WIRE_OK);
+    assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &other), WIRE_OK);
+    namespace_find(&f->core.names, large)->file.blocks = REMOVED_FILES_FILE_BLOCKS + 1;
+    assert_int_equal(unlink_in_root(f, "large"), WIRE_OK);
+    assert_null(namespace_find(&f->core.names, large));
+    assert_int_equal(unlink_in_root(f, "a"), WIRE_OK);
+    assert_int_equal(fixture_ask(f, WIRE_TYPE_open, &open), WIRE_OK);
+    assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &release), WIRE_OK);
+    struct image_bytes image = image_bytes_of(&f->core);
+    assert_int_equal(image_bytes_load(&image, image.used, &loaded), 0);
+    assert_int_equal(loaded.removed.count, 1);
+    assert_same_image(&f->core, &loaded);
+    core_fini(&loaded);
+    free(image.data);
+    int64_t now_ns = f->time_ns;
+    removed_files_tick(&f->core, now_ns + REMOVED_FILES_KEPT_NS / 2);
+    assert_non_null(namespace_find(&f->core.names, ino));
+    removed_files_tick(&f->core, now_ns + REMOVED_FILES_KEPT_NS);
+    assert_null(namespace_find(&f->core.names, ino));
+    assert_int_equal(f->core.chunks.table.count, 0);
+    for (int i = 0; i < REMOVED_FILES_LIMIT + 10; i++) {
+        (void)snprintf(name, sizeof name, "f%d", i);
+        release.release.ino = fixture_make_file(f, name);
+        assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &release), WIRE_OK);
+        assert_int_equal(unlink_in_root(f, name), WIRE_OK);
+    }
+    assert_int_equal(f->core.removed.count, REMOVED_FILES_LIMIT);
+    servers_find(&f->core.servers, 1)->used_bytes = (1 << 30) - 1000; /* room is scarce: at once */
+    removed_files_tick(&f->core, f->time_ns);
+    assert_int_equal(f->core.removed.count, 0);
     fixture_destroy(f);
 }
 
@@ -406,6 +463,7 @@ static void a_session_takes_all_it_had_with_it(void **state)
     assert_int_equal(fixture_publish(f, stays, 100, -1, false), WIRE_OK);
     union wire_any end = {.j_session_end = {.session = f->session}};
     assert_int_equal(fixture_decide(f, WIRE_TYPE_j_session_end, &end), WIRE_OK);
+    fixture_forget_removed(f);
     assert_null(namespace_find(&f->core.names, gone));
     assert_int_equal(sessions_append_holder(&f->core.sessions, stays), 0);
     struct inode *inode = namespace_find(&f->core.names, stays);
@@ -573,6 +631,7 @@ int main(void)
         cmocka_unit_test(a_failed_change_changes_nothing),
         cmocka_unit_test(releases_of_several_files_pass_over_what_is_gone),
         cmocka_unit_test(an_unlinked_file_lives_until_its_last_release),
+        cmocka_unit_test(a_removed_file_can_still_be_opened_for_a_while),
         cmocka_unit_test(a_session_takes_all_it_had_with_it),
         cmocka_unit_test(a_cut_frees_what_is_beyond_and_unsettles_the_last_chunk),
         cmocka_unit_test(used_bytes_follow_what_was_written_and_cut),
