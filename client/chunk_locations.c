@@ -158,3 +158,15 @@ uint32_t chunk_locations_take_blocks(struct chunk_locations *table, struct wire_
     }
     return taken;
 }
+
+bool chunk_locations_take_unwritten(struct chunk_locations *table, uint32_t index, struct wire_released_lease *released)
+{
+    struct chunk_entry *entry = chunk_locations_find(table, index);
+    if (!entry || !entry->leased || entry->written || entry->writers)
+        return false;
+    *released = (struct wire_released_lease){
+        .index = index, .version = entry->location.version, .blocks = WIRE_BLOCKS_UNKNOWN};
+    entry->leased = entry->usable = false;
+    table->leases--;
+    return true;
+}

@@ -70,6 +70,9 @@ void chunk_locations_clear(struct chunk_locations *table);
  * known, for reading. */
 uint32_t chunk_locations_take_leases(struct chunk_locations *table, struct wire_released_lease *released, uint32_t limit);
 
+/* Takes the lease on a chunk off the table and into `released` if nothing was written under it and nobody is writing. */
+bool chunk_locations_take_unwritten(struct chunk_locations *table, uint32_t index, struct wire_released_lease *released);
+
 /* What the master has not been told of chunks whose leases are kept; at most `limit`, returns how many. */
 uint32_t chunk_locations_take_blocks(struct chunk_locations *table, struct wire_released_lease *released, uint32_t limit);
 

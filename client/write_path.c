@@ -13,6 +13,9 @@
 #include "common/clock.h"
 #include "common/scope.h"
 
+/* Servers that turn out to be full before a write gives up. */
+enum { FULL_TRIES = 8 };
+
 /* A range inside one chunk, and under what it is written. */
 struct piece {
     uint32_t index;  /* of the chunk in the file */
@@ -114,6 +117,37 @@ static int begin(struct fs *fs, struct open_file *file, struct piece *piece)
     return 0;
 }
 
+static bool has_written(struct open_file *file, uint32_t index)
+{
+    SCOPE_UNLOCK(&file->lock);
+    const struct chunk_entry *entry = chunk_locations_find(&file->locations, index);
+    return entry && (entry->written || entry->writers);
+}
+
+/* A new chunk to which nothing was written because its server is full: it is given back, and the next one may be on another
+ * server. Only one that lies above the length goes when it is given back. 0: it did; else why not. */
+static int give_up_chunk(struct fs *fs, struct open_file *file, uint32_t index)
+{
+    uint8_t encoded[16];
+    struct wire_out room = wire_out_on(encoded, sizeof encoded);
+    union wire_any request = {.publish = {.ino = file->ino}};
+    struct wire_released_lease released;
+    SCOPE_UNLOCK(&file->lease);
+    {
+        SCOPE_UNLOCK(&file->lock);
+        request.publish.size_epoch = file->attr.size_epoch;
+        if ((uint64_t)index * fs->chunk_bytes < file->attr.size ||
+            !chunk_locations_take_unwritten(&file->locations, index, &released))
+            return -ENOSPC;
+    }
+    CHECK(wire_append_released_lease(&room, &request.publish.released, &released));
+    struct master_call call;
+    int rc = master_session_call(fs->session, file->generation, WIRE_TYPE_publish, &request, &call);
+    if (rc == 0)
+        master_session_finish(fs->session, &call);
+    return rc;
+}
+
 /* Tells the master that a copy could not be written; it answers with the lease on the others, under a new version. */
 static int recover(struct fs *fs, struct open_file *file, const struct piece *piece, uint32_t failed, int error)
 {
@@ -127,6 +161,7 @@ static int recover(struct fs *fs, struct open_file *file, const struct piece *pi
                                                 .version = piece->location.version}};
     CHECK(wire_append_failed_server(&room, &request.chunk_recover.failed, &one));
     SCOPE_UNLOCK(&file->lease);
+    request.chunk_recover.written = has_written(file, piece->index);
     struct master_call call;
     int rc = master_session_call(fs->session, file->generation, WIRE_TYPE_chunk_recover, &request, &call);
     if (rc < 0)
@@ -165,13 +200,20 @@ static int send_piece(const struct piece *piece, uint32_t *failed, uint32_t *blo
     return chunk_connections_write(location->servers[0], &request, piece->data, failed, blocks);
 }
 
-/* What a failed write calls for. 0: try again; else the error to return. A version or chunk that is not there means that the
+/* What a failed write calls for. 0: try again; else the error to return. If a server is full, the master may find another. A version or chunk that is not there means that the
  * lease is out of date: the first time, asking anew is enough. */
 static int after_failure(struct fs *fs, struct open_file *file, const struct piece *piece, uint32_t failed, int error,
-                         bool first, struct retry *retry)
+                         unsigned tries, struct retry *retry)
 {
-    if (error == -ENOSPC)
-        return error;
+    bool first = tries == 0;
+    if (error == -ENOSPC) {
+        if (tries >= FULL_TRIES)
+            return error;
+        int rc = note_lost_session(fs, file, recover(fs, file, piece, failed, error));
+        if (rc == -ENOSPC)
+            rc = note_lost_session(fs, file, give_up_chunk(fs, file, piece->index));
+        return rc == -EKEYEXPIRED || rc == -ENOMEDIUM || rc == -EINVAL ? 0 : rc;
+    }
     bool outdated = error == -EKEYEXPIRED || error == -ENOMEDIUM;
     if (piece->location.count > 1 && !(outdated && first)) {
         int rc = note_lost_session(fs, file, recover(fs, file, piece, failed, error));
@@ -187,7 +229,7 @@ static int write_piece(struct fs *fs, struct open_file *file, struct piece *piec
 {
     struct retry retry;
     retry_start(&retry, fs->retry_ns);
-    for (bool first = true;; first = false) {
+    for (unsigned tries = 0;; tries++) {
         int rc = begin(fs, file, piece);
         if (rc < 0)
             return rc;
@@ -196,7 +238,7 @@ static int write_piece(struct fs *fs, struct open_file *file, struct piece *piec
         end_under_lease(file, piece, sent == 0, blocks);
         if (sent == 0)
             return 0;
-        rc = after_failure(fs, file, piece, failed, sent, first, &retry);
+        rc = after_failure(fs, file, piece, failed, sent, tries, &retry);
         if (rc < 0)
             return rc;
     }

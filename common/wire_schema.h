@@ -318,6 +318,7 @@ enum {
     F(u32, index, 0, "")                                                                                             \
     F(u64, chunk_id, 0, "")                                                                                          \
     F(u32, version, 0, "under which the write failed")                                                               \
+    F(u8, written, 0, "1: another write under this lease was acknowledged")                                          \
     F(list_failed_server, failed, WIRE_COPIES_LIMIT, "")
 #define WIRE_FIELDS_chunk_recover_reply(F) WIRE_FIELDS_chunk_lease_reply(F)
 #define WIRE_FIELDS_publish(F)                                                                                       \

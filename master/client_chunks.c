@@ -176,9 +176,15 @@ uint16_t client_request_chunk_recover(struct client_request *request, const stru
     uint16_t status = find_file(request, asked->ino, asked->index, &inode);
     struct chunk *chunk = status == WIRE_OK ? inode_find_chunk(inode, asked->index) : NULL;
     if (chunk && chunk->node.id == asked->chunk_id && chunk->version == asked->version && !chunk_is_unsettled(chunk)) {
-        while (wire_next_failed_server(&list, &failed))
+        while (wire_next_failed_server(&list, &failed)) {
+            if (failed.status == WIRE_NO_SPACE)
+                return repair_full(&request->master->core, chunk, failed.id,
+                                   asked->written || !(chunk->bits & CHUNK_MAYBE_ABSENT), request->master->now)
+                           ? CLIENT_REQUEST_PARKED
+                           : WIRE_NO_SPACE;
             if (failed.id <= UINT16_MAX)
                 without[count++] = (uint16_t)failed.id;
+        }
         (void)chunk_ops_raise(&request->master->core, chunk, without, count, request->master->now);
         return CLIENT_REQUEST_PARKED;
     }

@@ -44,6 +44,9 @@ struct repair_need {
 
 void repair_judge(const struct core *core, struct chunk *chunk, struct core_time now, struct repair_need *need);
 
+/* Where one more copy of the chunk can be made now; 0: nowhere. */
+server_id repair_choose_target(const struct core *core, struct chunk *chunk, struct core_time now);
+
 /* A copy that can be read now and is the chunk's. */
 bool repair_is_good(const struct core *core, const struct chunk *chunk, const struct chunk_copy *copy);
 
@@ -90,6 +93,14 @@ uint64_t repair_queue_length(const struct core *core);
 bool repair_is_idle(const struct core *core);
 
 void repair_fini(struct core *core);
+
+/* ---- repair_full.c ---- */
+
+/* A writer of the settled chunk was told that this server is full. True: the chunk goes on without it, or on another server, as
+ * soon as that is possible; the writer waits for a new lease. False: no other server has room, or the chunk has nothing that was
+ * written (as the writer says), so that it need not be moved. */
+bool repair_full(struct core *core, struct chunk *chunk, server_id full, bool written, struct core_time now)
+    __attribute__((warn_unused_result));
 
 /* ---- repair_balance.c ---- */
 

@@ -78,7 +78,7 @@ static bool can_take(const struct server *server, uint64_t room, struct core_tim
 
 /* Where a damaged or absent copy of the set can be replaced in its place, else a server outside of the set, the one
  * with the fewest copies under way and, of those, the emptiest. */
-static server_id choose_target(const struct core *core, struct chunk *chunk, struct core_time now)
+server_id repair_choose_target(const struct core *core, struct chunk *chunk, struct core_time now)
 {
     const struct chunk_copy *copies = chunk_copies(chunk);
     uint64_t room = chunk_room(core, chunk);
@@ -166,7 +166,7 @@ void repair_judge(const struct core *core, struct chunk *chunk, struct core_time
     need->fence = chunk_is_leased(chunk) || !written;
     if (s.keepers + s.expected < goal) {
         need->source = choose_source(core, chunk);
-        need->target = choose_target(core, chunk, now);
+        need->target = repair_choose_target(core, chunk, now);
         need->unmet = !need->target;
         if (need->target)
             need->class = s.good >= goal ? REPAIR_DRAIN : s.good == 1 ? REPAIR_LAST : REPAIR_BELOW;

@@ -106,6 +106,26 @@ static void test_the_blocks_of_the_last_write_are_told_once(void **state)
     chunk_locations_fini(&table);
 }
 
+static void test_only_an_unwritten_chunk_is_given_up(void **state)
+{
+    (void)state;
+    struct chunk_locations table = {0};
+    struct wire_released_lease released;
+    struct chunk_location location = at(1, 1);
+    assert_false(chunk_locations_take_unwritten(&table, 0, &released));
+    chunk_locations_put(&table, 0, &location, true)->writers = 2;
+    chunk_locations_failed_write(&table, 0);
+    assert_false(chunk_locations_take_unwritten(&table, 0, &released)); /* another write is under way */
+    chunk_locations_failed_write(&table, 0);
+    assert_true(chunk_locations_take_unwritten(&table, 0, &released));
+    assert_int_equal(released.written, 0);
+    assert_int_equal(table.leases, 0);
+    chunk_locations_put(&table, 0, &location, true)->writers = 1;
+    chunk_locations_end_write(&table, 0, 1, 1, false);
+    assert_false(chunk_locations_take_unwritten(&table, 0, &released));
+    chunk_locations_fini(&table);
+}
+
 static void test_a_lease_survives_its_location(void **state)
 {
     (void)state;
@@ -141,6 +161,7 @@ int main(void)
         cmocka_unit_test(test_only_the_outdated_version_goes),
         cmocka_unit_test(test_leases_in_use_are_not_given_back),
         cmocka_unit_test(test_the_blocks_of_the_last_write_are_told_once),
+        cmocka_unit_test(test_only_an_unwritten_chunk_is_given_up),
         cmocka_unit_test(test_a_lease_survives_its_location),
         cmocka_unit_test(test_many_read_locations_are_bounded),
     };

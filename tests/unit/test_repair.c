@@ -141,6 +141,31 @@ static void a_chunk_under_a_lease_gets_a_new_version_first(void **state)
     cluster_destroy(c);
 }
 
+/* Its server has just filled, another has room: it is copied there, and then goes on without the full one. */
+static void a_chunk_that_grows_leaves_a_full_server(void **state)
+{
+    struct repair_cluster *c = cluster_create(2);
+    (void)state;
+    struct chunk *chunk = cluster_file(c, "file", 1, 1);
+    assert_int_equal(fixture_lease(c->f, chunk->owner->node.id, 0, 1), WIRE_OK);
+    cluster_run(c, 2);
+    assert_false(repair_full(&c->f->core, chunk, 1, false, c->now)); /* a new chunk need not be moved */
+    assert_true(repair_full(&c->f->core, chunk, 1, true, c->now));
+    assert_true(repair_keeps_writers(chunk));
+    for (int i = 0; i < 3 && chunk->copy_count == 1; i++)
+        cluster_run(c, 1);
+    if (chunk_find_copy(chunk, 1)) { /* else it was taken away as too much */
+        assert_true(repair_full(&c->f->core, chunk, 1, true, c->now));
+        cluster_run(c, 2);
+    }
+    assert_null(chunk_find_copy(chunk, 1));
+    assert_int_equal(cluster_true_copies(c, chunk), 1);
+    assert_true(chunk->version > 1);
+    cluster_server(c, 1)->full_until_ns = c->now.mono_ns + NS_PER_S;
+    assert_false(repair_full(&c->f->core, chunk, 2, true, c->now)); /* both are full */
+    cluster_destroy(c);
+}
+
 static void a_copy_under_way_is_void_when_the_content_changes(void **state)
 {
     struct repair_cluster *c = cluster_create(2);
@@ -349,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_damaged_copy_goes_after_another_is_good),
         cmocka_unit_test(a_damaged_source_is_given_up),
         cmocka_unit_test(a_chunk_under_a_lease_gets_a_new_version_first),
+        cmocka_unit_test(a_chunk_that_grows_leaves_a_full_server),
         cmocka_unit_test(a_copy_under_way_is_void_when_the_content_changes),
         cmocka_unit_test(a_goal_that_rises_or_falls_is_met),
         cmocka_unit_test(a_server_is_emptied),

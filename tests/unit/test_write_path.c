@@ -123,6 +123,16 @@ static void test_writing_goes_on_with_the_copies_that_are_left(void **state)
     }
 }
 
+static bool has_no_other(struct fake_cluster *cluster, const struct fake_request *request, struct fake_reply *reply)
+{
+    if (request->type != WIRE_TYPE_chunk_recover)
+        return false;
+    assert_int_equal(request->value.chunk_recover.written, 0);
+    cluster->recovers++;
+    reply->status = WIRE_NO_SPACE;
+    return true;
+}
+
 static void test_full_is_said_at_once(void **state)
 {
     (void)state;
@@ -130,10 +140,27 @@ static void test_full_is_said_at_once(void **state)
     failing_status = WIRE_NO_SPACE;
     failing_server = 0;
     f.cluster->on_chunk = one_fails;
+    f.cluster->on_master = has_no_other;
     int64_t start = clock_mono_ns();
     assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), -ENOSPC);
     assert_true(clock_mono_ns() - start < NS_PER_S / 2);
-    assert_int_equal(f.cluster->recovers, 0);
+    /* Each time the new chunk was given back for another. */
+    assert_true(f.cluster->recovers > 1);
+    assert_true(f.cluster->leases >= f.cluster->recovers);
+    assert_true(f.cluster->publishes >= f.cluster->recovers);
+    fake_mount_close(&f);
+}
+
+/* The first server is full; the chunk goes on where the master says. */
+static void test_a_full_server_is_left(void **state)
+{
+    (void)state;
+    struct fake_mount f = fake_mount_open(2);
+    failing_status = WIRE_NO_SPACE;
+    failing_server = 1;
+    f.cluster->on_chunk = one_fails;
+    assert_int_equal(fs_write(f.fs, f.handle, 0, "calf", 4), 4);
+    assert_int_equal(f.cluster->recovers, 1);
     fake_mount_close(&f);
 }
 
@@ -276,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_background_publishes_within_seconds),
         cmocka_unit_test(test_writing_goes_on_with_the_copies_that_are_left),
         cmocka_unit_test(test_full_is_said_at_once),
+        cmocka_unit_test(test_a_full_server_is_left),
         cmocka_unit_test(test_a_single_copy_is_waited_for),
         cmocka_unit_test(test_a_cut_elsewhere_voids_what_was_not_published),
         cmocka_unit_test(test_a_write_crosses_chunks),
