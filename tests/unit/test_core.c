@@ -398,57 +398,6 @@ static void an_unlinked_file_lives_until_its_last_release(void **state)
     fixture_destroy(f);
 }
 
-static uint16_t unlink_in_root(struct core_fixture *f, const char *name)
-{
-    union wire_any request = {.unlink = {.parent = ROOT_INODE, .name = wire_text(name)}};
-    return fixture_ask(f, WIRE_TYPE_unlink, &request);
-}
-
-/* A file whose name is gone can still be opened for a while, also from an image; large ones, and the oldest of many, go at once. */
-static void a_removed_file_can_still_be_opened_for_a_while(void **state)
-{
-    struct core_fixture *f = fixture_create(2);
-    struct core loaded;
-    char name[20];
-    (void)state;
-    inode_id ino = fixture_make_file(f, "a"), large = fixture_make_file(f, "large");
-    union wire_any open = {.open = {.ino = ino}};
-    union wire_any release = {.release = {.ino = ino, .count = 1}}, other = {.release = {.ino = large, .count = 1}};
-    assert_int_equal(fixture_lease(f, ino, 0, 2), WIRE_OK);
-    assert_int_equal(fixture_publish(f, ino, 100, 0, true), WIRE_OK);
-    assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &release), WIRE_OK);
-    assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &other), WIRE_OK);
-    namespace_find(&f->core.names, large)->file.blocks = REMOVED_FILES_FILE_BLOCKS + 1;
-    assert_int_equal(unlink_in_root(f, "large"), WIRE_OK);
-    assert_null(namespace_find(&f->core.names, large));
-    assert_int_equal(unlink_in_root(f, "a"), WIRE_OK);
-    assert_int_equal(fixture_ask(f, WIRE_TYPE_open, &open), WIRE_OK);
-    assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &release), WIRE_OK);
-    struct image_bytes image = image_bytes_of(&f->core);
-    assert_int_equal(image_bytes_load(&image, image.used, &loaded), 0);
-    assert_int_equal(loaded.removed.count, 1);
-    assert_same_image(&f->core, &loaded);
-    core_fini(&loaded);
-    free(image.data);
-    int64_t now_ns = f->time_ns;
-    removed_files_tick(&f->core, now_ns + REMOVED_FILES_KEPT_NS / 2);
-    assert_non_null(namespace_find(&f->core.names, ino));
-    removed_files_tick(&f->core, now_ns + REMOVED_FILES_KEPT_NS);
-    assert_null(namespace_find(&f->core.names, ino));
-    assert_int_equal(f->core.chunks.table.count, 0);
-    for (int i = 0; i < REMOVED_FILES_LIMIT + 10; i++) {
-        (void)snprintf(name, sizeof name, "f%d", i);
-        release.release.ino = fixture_make_file(f, name);
-        assert_int_equal(fixture_ask(f, WIRE_TYPE_release, &release), WIRE_OK);
-        assert_int_equal(unlink_in_root(f, name), WIRE_OK);
-    }
-    assert_int_equal(f->core.removed.count, REMOVED_FILES_LIMIT);
-    servers_find(&f->core.servers, 1)->used_bytes = (1 << 30) - 1000; /* room is scarce: at once */
-    removed_files_tick(&f->core, f->time_ns);
-    assert_int_equal(f->core.removed.count, 0);
-    fixture_destroy(f);
-}
-
 static void a_session_takes_all_it_had_with_it(void **state)
 {
     struct core_fixture *f = fixture_create(1);
@@ -504,77 +453,6 @@ static void a_cut_frees_what_is_beyond_and_unsettles_the_last_chunk(void **state
 }
 
 /* Whoever has a lease may be writing, and must hear of the cut before its write is acknowledged. */
-static uint64_t used_bytes(struct core_fixture *f, inode_id ino)
-{
-    struct wire_attr attr;
-    inode_attr(namespace_find(&f->core.names, ino), &attr);
-    return attr.used_bytes;
-}
-
-/* Of chunk 0, whose lease is kept or given back. */
-static uint16_t tell_blocks(struct core_fixture *f, inode_id ino, uint32_t version, uint32_t blocks, bool kept)
-{
-    uint8_t data[64];
-    struct wire_out room = wire_out_on(data, sizeof data);
-    const struct inode *inode = namespace_find(&f->core.names, ino);
-    union wire_any request = {.publish = {.ino = ino, .size_epoch = inode->size_epoch, .length = 16 * WIRE_BLOCK_BYTES}};
-    struct wire_released_lease told = {.written = !kept, .kept = kept, .version = version, .blocks = blocks};
-    assert_true(wire_append_released_lease(&room, &request.publish.released, &told));
-    return fixture_ask(f, WIRE_TYPE_publish, &request);
-}
-
-/* Blocks count as the writer of the chunk's present version says, are fewer after a cut at once, and exact when the copies have it. */
-static void used_bytes_follow_what_was_written_and_cut(void **state)
-{
-    struct core_fixture *f = fixture_create(2);
-    (void)state;
-    inode_id ino = fixture_make_file(f, "a");
-    assert_int_equal(tell_blocks(f, ino, 1, 5, true), WIRE_OK); /* there is no lease */
-    assert_int_equal(used_bytes(f, ino), 0);
-    assert_int_equal(fixture_lease(f, ino, 0, 2), WIRE_OK);
-    assert_int_equal(used_bytes(f, ino), 0);
-    assert_int_equal(tell_blocks(f, ino, 1, 9, true), WIRE_OK);
-    assert_int_equal(used_bytes(f, ino), 9 * WIRE_BLOCK_BYTES);
-    assert_int_equal(tell_blocks(f, ino, 1, 8, true), WIRE_OK);
-    assert_int_equal(tell_blocks(f, ino, 2, 3, true), WIRE_OK);
-    assert_int_equal(tell_blocks(f, ino, 1, 17, true), WIRE_OK); /* more than a chunk has */
-    assert_int_equal(used_bytes(f, ino), 8 * WIRE_BLOCK_BYTES);
-    assert_int_equal(fixture_set_size(f, ino, 5 * WIRE_BLOCK_BYTES + 1), WIRE_OK);
-    assert_int_equal(used_bytes(f, ino), 6 * WIRE_BLOCK_BYTES);
-    struct inode *inode = namespace_find(&f->core.names, ino);
-    struct chunk *chunk = inode_find_chunk(inode, 0);
-    union wire_any copies = {.j_copies = {.chunk_id = chunk->node.id, .version = chunk->version + 1, .blocks = 4}};
-    uint8_t data[16];
-    struct wire_out room = wire_out_on(data, sizeof data);
-    struct wire_server server = {.id = 1};
-    assert_true(wire_append_server(&room, &copies.j_copies.servers, &server));
-    assert_int_equal(fixture_decide(f, WIRE_TYPE_j_copies, &copies), WIRE_OK);
-    assert_int_equal(used_bytes(f, ino), 4 * WIRE_BLOCK_BYTES);
-    assert_int_equal(fixture_set_size(f, ino, 0), WIRE_OK);
-    assert_int_equal(used_bytes(f, ino), 0);
-    fixture_destroy(f);
-}
-
-/* With two writers at once the highest number holds until none is left. */
-static void used_bytes_of_a_chunk_with_two_writers(void **state)
-{
-    struct core_fixture *f = fixture_create(1);
-    (void)state;
-    inode_id ino = fixture_make_file(f, "a");
-    assert_int_equal(fixture_lease(f, ino, 0, 1), WIRE_OK);
-    session_id first = f->session;
-    assert_int_equal(fixture_begin_session(f, 78), WIRE_OK);
-    assert_int_equal(fixture_lease(f, ino, 0, 1), WIRE_OK);
-    assert_int_equal(tell_blocks(f, ino, 1, 2, false), WIRE_OK);
-    f->session = first;
-    assert_int_equal(tell_blocks(f, ino, 1, 1, false), WIRE_OK); /* it wrote first, and tells last */
-    assert_int_equal(used_bytes(f, ino), 2 * WIRE_BLOCK_BYTES);
-    assert_int_equal(fixture_lease(f, ino, 0, 1), WIRE_OK);
-    assert_int_equal(tell_blocks(f, ino, 1, 1, false), WIRE_OK);
-    assert_int_equal(used_bytes(f, ino), WIRE_BLOCK_BYTES);
-    fixture_destroy(f);
-}
-
 static void a_cut_empties_chunks_that_are_leased_and_frees_them_later(void **state)
 {
     struct core_fixture *f = fixture_create(2);
@@ -631,11 +509,8 @@ int main(void)
         cmocka_unit_test(a_failed_change_changes_nothing),
         cmocka_unit_test(releases_of_several_files_pass_over_what_is_gone),
         cmocka_unit_test(an_unlinked_file_lives_until_its_last_release),
-        cmocka_unit_test(a_removed_file_can_still_be_opened_for_a_while),
         cmocka_unit_test(a_session_takes_all_it_had_with_it),
         cmocka_unit_test(a_cut_frees_what_is_beyond_and_unsettles_the_last_chunk),
-        cmocka_unit_test(used_bytes_follow_what_was_written_and_cut),
-        cmocka_unit_test(used_bytes_of_a_chunk_with_two_writers),
         cmocka_unit_test(a_cut_empties_chunks_that_are_leased_and_frees_them_later),
         cmocka_unit_test(directories_move_with_their_link_counts),
     };
