@@ -20,6 +20,7 @@ struct kept_stream {
 
 struct chain_peer {
     struct chain_peer *next;
+    uint32_t server_id;
     struct address address;
     int64_t logged_ns;
     unsigned count;
@@ -53,13 +54,15 @@ void chain_destroy(struct chain *chain)
     free(chain);
 }
 
-int chain_connect(const struct store *store, const struct address *address, int timeout_ms, struct stream *stream)
+int chain_connect(const struct store *store, const struct address *address, uint32_t server_id, int timeout_ms,
+                  struct stream *stream)
 {
     char node[WIRE_HOST_LIMIT + 1] = "";
     (void)gethostname(node, sizeof node - 1);
     union wire_any hello = {.hello = {.protocol = WIRE_PROTOCOL,
                                       .role = WIRE_ROLE_CHUNKSERVER,
                                       .cluster = store->identity.cluster,
+                                      .server = server_id,
                                       .node = wire_text(node)}};
     struct wire_header reply;
     const void *body;
@@ -76,13 +79,17 @@ int chain_connect(const struct store *store, const struct address *address, int 
 
 /* ---- kept connections ---- */
 
-static struct chain_peer *find_peer_locked(struct chain *chain, const struct address *address)
+static struct chain_peer *find_peer_locked(const struct chain_call *call)
 {
+    const struct address *address = &call->address;
+    struct chain *chain = call->chain;
     struct chain_peer *peer = chain->peers;
-    while (peer && (peer->address.port != address->port || strcmp(peer->address.host, address->host) != 0))
+    while (peer && (peer->server_id != call->server_id || peer->address.port != address->port ||
+                    strcmp(peer->address.host, address->host) != 0))
         peer = peer->next;
     if (!peer) {
         peer = check_alloc(calloc(1, sizeof *peer));
+        peer->server_id = call->server_id;
         peer->address = *address;
         peer->next = chain->peers;
         chain->peers = peer;
@@ -95,7 +102,7 @@ static bool take_kept(struct chain_call *call)
     struct kept_stream kept;
     {
         SCOPE_UNLOCK(&call->chain->lock);
-        call->peer = find_peer_locked(call->chain, &call->address);
+        call->peer = find_peer_locked(call);
         if (call->peer->count == 0)
             return false;
         kept = call->peer->kept[--call->peer->count];
@@ -146,7 +153,7 @@ static void send_frame(struct chain_call *call)
 static void send_on_new(struct chain_call *call)
 {
     call->kept = false;
-    call->error = chain_connect(call->chain->store, &call->address, call->timeout_ms, &call->stream);
+    call->error = chain_connect(call->chain->store, &call->address, call->server_id, call->timeout_ms, &call->stream);
     send_frame(call);
 }
 
@@ -210,7 +217,7 @@ static void log_failure(struct chain_call *call)
     int64_t now = clock_mono_ns();
     {
         SCOPE_UNLOCK(&call->chain->lock);
-        struct chain_peer *peer = find_peer_locked(call->chain, &call->address);
+        struct chain_peer *peer = find_peer_locked(call);
         if (peer->logged_ns && now - peer->logged_ns < 10 * NS_PER_S)
             return;
         peer->logged_ns = now;

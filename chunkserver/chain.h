@@ -22,9 +22,9 @@ struct chain_peer;
 struct chain *chain_create(const struct store *store);
 void chain_destroy(struct chain *chain);
 
-/* Connects to a chunkserver and says hello. -errno of the connection, or that of the status it refused with. */
-int chain_connect(const struct store *store, const struct address *address, int timeout_ms, struct stream *stream)
-    __attribute__((warn_unused_result));
+/* Connects to the chunkserver of this id and says hello. -errno of the connection, or that of the status it refused with. */
+int chain_connect(const struct store *store, const struct address *address, uint32_t server_id, int timeout_ms,
+                  struct stream *stream) __attribute__((warn_unused_result));
 
 struct chain_call {
     struct chain *chain;

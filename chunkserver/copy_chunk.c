@@ -114,7 +114,7 @@ int copy_chunk_from(struct store *store, const struct address *source, chunk_id 
     c->version = version;
     c->data = data;
     c->scratch = data + WIRE_IO_LIMIT;
-    rc = chain_connect(store, source, TIMEOUT_MS, &c->stream);
+    rc = chain_connect(store, source, 0, TIMEOUT_MS, &c->stream); /* by id and version no other chunk can be taken for it */
     if (rc == 0) {
         rc = copy_blocks(c, copy, stop);
         stream_close(&c->stream);

@@ -36,7 +36,11 @@ static uint16_t judge_hello(const struct data_connection *c, const struct wire_h
         return WIRE_INVALID;
     if (!c->store->ready)
         return WIRE_AGAIN;
-    return m->cluster == c->store->identity.cluster ? WIRE_OK : WIRE_WRONG_CLUSTER;
+    if (m->cluster != c->store->identity.cluster)
+        return WIRE_WRONG_CLUSTER;
+    /* An empty store that took the place of a lost one must not get the rest of what was written to that. */
+    uint32_t own = c->store->server_id;
+    return m->server == 0 || own == 0 || m->server == own ? WIRE_OK : WIRE_WRONG_SERVER;
 }
 
 static int serve_hello(struct data_connection *c, const struct wire_header *header, const struct wire_hello *m)

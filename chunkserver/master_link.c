@@ -106,6 +106,7 @@ static int register_part(struct master_link *link, union wire_any *request)
         return -EAGAIN;
     }
     link->server_id = value.server_register_reply.server_id;
+    link->options.store->server_id = link->server_id;
     return agree(link, &value.server_register_reply);
 }
 

@@ -122,6 +122,7 @@ struct store_ops {
 struct store {
     const struct store_ops *ops;
     struct store_identity identity;
+    _Atomic uint32_t server_id; /* that the master gave it; 0: not told since the start */
     _Atomic bool ready;
 };
 

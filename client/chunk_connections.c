@@ -148,8 +148,10 @@ static void log_trouble(struct chunk_server *server, const char *what, int error
 
 static int say_hello(const struct chunk_server *server, struct connection *connection)
 {
-    union wire_any request = {
-        .hello = {.protocol = WIRE_PROTOCOL, .role = WIRE_ROLE_CLIENT, .cluster = server->set->cluster}};
+    union wire_any request = {.hello = {.protocol = WIRE_PROTOCOL,
+                                        .role = WIRE_ROLE_CLIENT,
+                                        .cluster = server->set->cluster,
+                                        .server = server->id}};
     struct wire_header header;
     const void *body;
     struct wire_hello_reply reply;

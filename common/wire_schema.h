@@ -22,7 +22,7 @@
 #include "common/wire_schema_bench.h"
 
 enum {
-    WIRE_PROTOCOL = 2,
+    WIRE_PROTOCOL = 3,
     WIRE_NAME_LIMIT = 255,          /* NAME_MAX */
     WIRE_TARGET_LIMIT = 4095,       /* PATH_MAX - 1 */
     WIRE_XATTR_LIMIT = 65536,       /* XATTR_SIZE_MAX */
@@ -146,6 +146,7 @@ enum {
     F(u64, cluster, 0, "0: not known yet")                                                                           \
     F(u64, session, 0, "to a master: 0 asks for a new session, else joins that one")                                \
     F(u32, slot, 0, "which of the session's connections; a changing request repeated on a slot is done once")       \
+    F(u32, server, 0, "to a chunkserver: whom the sender means, who may have gone from this address; 0: whoever is there") \
     F(u8, exclusive, 0, "new session: 1 asks to be the only writing one")                                            \
     F(str, node, WIRE_HOST_LIMIT, "the sender's name, for people")                                                   \
     F(bytes, auth, 256, "room for mutual authentication; empty and ignored")

@@ -46,7 +46,8 @@
     S(WRONG_VERSION, 46, EKEYEXPIRED, "chunk has another version")                                                  \
     S(DAMAGED, 47, EUCLEAN, "does not match its checksum")                                                          \
     S(NO_SERVERS, 48, ENOLINK, "no chunkserver can be used")                                                        \
-    S(WRONG_GEOMETRY, 49, EPROTO, "chunk geometry differs")
+    S(WRONG_GEOMETRY, 49, EPROTO, "chunk geometry differs")                                                         \
+    S(WRONG_SERVER, 50, ENXIO, "another chunkserver is at this address now")
 
 enum wire_status {
 #define WIRE_STATUS_ENUM(name, number, error, text) WIRE_##name = number,

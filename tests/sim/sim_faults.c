@@ -155,15 +155,18 @@ static void rot(void)
         copy_lost = sim_disk_flip_bit(any_server(), chunk_format_data_offset(&geometry), &id);
 }
 
-/* The machine of a RAM-disk chunkserver is off for good, and its chunks with it. */
+/* The machine of a RAM-disk chunkserver is off, and its chunks with it: for good, or an empty one comes back at its address. */
 static void wipe(unsigned node)
 {
     if (copy_lost || !sim_node_is_up(node))
         return;
     copy_lost = true;
-    gone = node;
     sim_node_kill(node, true);
     sim_disk_wipe(node);
+    if (sim_chance(500))
+        sim_at(sim_now() + sim_between(20 * NS_PER_MS, 4 * NS_PER_S), restart, (void *)(uintptr_t)node);
+    else
+        gone = node;
 }
 
 static void cause(enum fault fault)

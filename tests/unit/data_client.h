@@ -24,15 +24,23 @@ static inline int data_client_connect(struct data_client *c, uint16_t port)
     return stream_connect(&address, 5000, &c->stream);
 }
 
-/* The status of the reply, or a negative errno. */
-static inline int data_client_hello(struct data_client *c, uint64_t cluster, uint8_t role)
+/* The status of the reply, or a negative errno. server: whom it means, 0 whoever is there. */
+static inline int data_client_hello_to(struct data_client *c, uint64_t cluster, uint8_t role, uint32_t server)
 {
-    union wire_any hello = {
-        .hello = {.protocol = WIRE_PROTOCOL, .role = role, .cluster = cluster, .node = wire_text("test")}};
+    union wire_any hello = {.hello = {.protocol = WIRE_PROTOCOL,
+                                      .role = role,
+                                      .cluster = cluster,
+                                      .server = server,
+                                      .node = wire_text("test")}};
     struct wire_header reply;
     const void *body;
     int rc = stream_call(&c->stream, WIRE_TYPE_hello, ++c->sequence, &hello, &reply, &body);
     return rc < 0 ? rc : reply.status;
+}
+
+static inline int data_client_hello(struct data_client *c, uint64_t cluster, uint8_t role)
+{
+    return data_client_hello_to(c, cluster, role, 0);
 }
 
 static inline int data_client_open(struct data_client *c, uint16_t port, uint64_t cluster)

@@ -184,6 +184,32 @@ static void send_raw(struct data_client *c, uint16_t type, const void *body, uin
         (void)send(c->stream.fd, body, body_bytes, MSG_NOSIGNAL);
 }
 
+/* A server that lost its RAM disk comes back with an empty store, the same address and another id. */
+static void who_means_another_server_is_refused(void **state)
+{
+    (void)state;
+    struct server s;
+    struct data_client c;
+    server_start(&s, SMALL_CHUNK);
+    s.x.store->server_id = 4;
+    const struct { uint8_t role; uint32_t server; int status; } cases[] = {
+        {WIRE_ROLE_CLIENT, 4, WIRE_OK},           {WIRE_ROLE_CLIENT, 3, WIRE_WRONG_SERVER},
+        {WIRE_ROLE_CHUNKSERVER, 4, WIRE_OK},      {WIRE_ROLE_CHUNKSERVER, 3, WIRE_WRONG_SERVER},
+        {WIRE_ROLE_CLIENT, 0, WIRE_OK},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(data_client_connect(&c, s.port), 0);
+        assert_int_equal(data_client_hello_to(&c, FIXTURE_CLUSTER, cases[i].role, cases[i].server), cases[i].status);
+        stream_close(&c.stream);
+    }
+    /* Until the master has told it, it cannot know. */
+    s.x.store->server_id = 0;
+    assert_int_equal(data_client_connect(&c, s.port), 0);
+    assert_int_equal(data_client_hello_to(&c, FIXTURE_CLUSTER, WIRE_ROLE_CLIENT, 3), WIRE_OK);
+    stream_close(&c.stream);
+    server_stop(&s);
+}
+
 static void hello_rules(void **state)
 {
     (void)state;
@@ -461,7 +487,7 @@ int main(void)
         cmocka_unit_test(reads_and_writes),
         cmocka_unit_test(map_and_counters_are_answered),
         cmocka_unit_test(damage_is_found_on_both_ends),
-        cmocka_unit_test(hello_rules),
+        cmocka_unit_test(hello_rules), cmocka_unit_test(who_means_another_server_is_refused),
         cmocka_unit_test(malformed_frames_close_their_connection_only),
         cmocka_unit_test(a_chain_writes_everywhere_and_names_who_failed),
         cmocka_unit_test(overlapping_chain_writes_leave_equal_copies),
