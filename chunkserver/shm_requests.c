@@ -88,11 +88,11 @@ int shm_requests_memory_share(struct data_connection *c, const struct wire_heade
     return reply_empty(c, header, WIRE_OK);
 }
 
-int shm_requests_take_data(struct data_connection *c, const struct wire_shared_write *m)
+int shm_requests_find_data(const struct data_connection *c, const struct wire_shared_write *m, const uint8_t **data)
 {
     if (!c->local || m->at > c->shared_bytes || m->length > c->shared_bytes - m->at || m->length > WIRE_IO_LIMIT)
         return -EBADMSG;
-    memcpy(c->data, c->shared_writes + m->at, m->length);
+    *data = c->shared_writes + m->at;
     return 0;
 }
 
