@@ -176,6 +176,10 @@ demo: ## all set-up, then the main job: a quick sweep of four deployments and th
 bench-fio-peers: $(BINARIES) ## calf against MooseFS (Debian's) with the same fio jobs, interleaved, in one table (root)
 	$(Q)tests/bench/fio-peers.sh
 
+.PHONY: bench-peers
+bench-peers: $(BINARIES) $(OUT)/bin/bound-fs ## calf, MooseFS (Debian's) and the bounds of FUSE and of a socket in one table (root; ARGS)
+	$(Q)tests/bench/peers.sh $(ARGS)
+
 .PHONY: cycles
 cycles: $(BINARIES) ## 20 times up and down of every scenario: nothing may be left (root, minutes)
 	$(Q)CYCLES=20 SCENARIOS="$$(docker/cluster.sh scenarios | tr '\n' ' ')" tests/integration/run.sh 66
@@ -217,6 +221,10 @@ $(OUT)/bin/sim: $(patsubst %.c,$(OUT)/%.o,$(SIM_SOURCES)) $(foreach f,client chu
 	$(say) LINK $@
 	$(Q)$(CC) $(ALL_CFLAGS) $(BASE_LDFLAGS) $(UNIT_MODE_LDFLAGS) $(LDFLAGS) $(addprefix -Wl$(comma)--wrap=,$(SIM_WRAPPED)) \
 		-o $@ $^ -laio $(LIBS_COMMON)
+
+# The bounds of what FUSE allows, for bench-peers.
+$(OUT)/bin/bound-fs: $(OUT)/tests/bench/bound_fs.o $(call archive,common)
+	$(call link,$(LIBS_FUSE))
 
 SEEDS ?= 1000
 FIRST ?= 1

@@ -56,7 +56,7 @@ check_includes() {
 # header (a regular expression)   files that may include it (a regular expression)
 OWNERS='
 nng/            common/control\.c
-fuse.*          client/fuse_[a-z_]*\.[ch]
+fuse.*          client/fuse_[a-z_]*\.[ch]|tests/bench/bound_fs\.c
 libaio          chunkserver/store_aio\.c|iobench/engine_aio\.c
 mbedtls/        common/sha256\.c
 xxhash          common/checksum(_avx2)?\.[ch]
