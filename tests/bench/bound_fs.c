@@ -4,7 +4,7 @@
  *   bound-fs null MOUNTPOINT           files are in this program's memory: what the kernel's FUSE costs, and nothing else
  *   bound-fs echo MOUNTPOINT PORT      the same, but each read and write goes to a server over TCP, as a message and its answer
  *   bound-fs serve PORT                that server, on loopback: it keeps nothing and checks nothing
- * One directory level, no permissions, no times worth the name. Runs in the foreground until it is unmounted or told to end.
+ * One directory level, no permissions, no times worth the name, no zeros in holes. Runs in the foreground until it is unmounted or told to end.
  * The loop is set up as calf-mount's is.
  */
 #include <arpa/inet.h>
@@ -224,13 +224,10 @@ static fuse_ino_t add_locked(fuse_ino_t parent, const char *name, bool is_dir)
     return 0;
 }
 
+/* Memory is kept, for the next file of this number: fresh pages would be most of what a write costs. What a hole shows is
+ * whatever was there before. */
 static void cut(struct node *node, uint64_t size)
 {
-    uint64_t from = (size + 4095) / 4096 * 4096;
-    if (node->data && from < FILE_ROOM && size < node->size)
-        (void)madvise(node->data + from, FILE_ROOM - from, MADV_DONTNEED);
-    if (node->data && size < node->size)
-        memset(node->data + size, 0, from - size);
     node->size = size;
 }
 
