@@ -225,7 +225,7 @@ static bool load_lock(struct core *core, struct image_in *in)
     session_id session = image_get_u64(in);
     if (ino & IMAGE_FILE_LOCK)
         return load_file_lock(core, ino & ~IMAGE_FILE_LOCK, session, in);
-    if (in->failed || sessions_append_holder(&core->sessions, ino))
+    if (in->failed || !sessions_find(&core->sessions, session) || sessions_append_holder(&core->sessions, ino))
         return false;
     sessions_append_take(&core->sessions, ino, session);
     return true;

@@ -334,6 +334,28 @@ static void an_image_with_its_numbers_twice_is_refused(void **state)
     fixture_destroy(f);
 }
 
+/* The right to append belongs to a session. One of nobody (0 is no session) would let another follow for the same file. */
+static void an_append_right_of_nobody_is_refused(void **state)
+{
+    struct core_fixture *f = fixture_create(1);
+    struct image_loader loader;
+    struct core core;
+    const uint64_t rights[][2] = {{7, 0}, {7, 5}}; /* as in the image: inode, session */
+    uint32_t head[2];
+    (void)state;
+    struct image_bytes image = image_bytes_of(&f->core);
+    image_load_begin(&loader, &core);
+    for (size_t at = 0; at < image.used; at += sizeof head + head[1]) {
+        memcpy(head, image.data + at, sizeof head);
+        if (head[0] < IMAGE_LOCKS)
+            assert_int_equal(image_load_take(&loader, (uint16_t)head[0], image.data + at + sizeof head, head[1]), 0);
+    }
+    assert_int_equal(image_load_take(&loader, IMAGE_LOCKS, rights, sizeof rights), -EUCLEAN);
+    core_fini(&core);
+    free(image.data);
+    fixture_destroy(f);
+}
+
 /* ---- single rules ---- */
 
 static void a_failed_change_changes_nothing(void **state)
@@ -504,7 +526,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replay_and_snapshot_give_the_same_state),
-        cmocka_unit_test(a_cut_image_is_refused),
+        cmocka_unit_test(a_cut_image_is_refused), cmocka_unit_test(an_append_right_of_nobody_is_refused),
         cmocka_unit_test(an_image_with_its_numbers_twice_is_refused),
         cmocka_unit_test(a_failed_change_changes_nothing),
         cmocka_unit_test(releases_of_several_files_pass_over_what_is_gone),
