@@ -86,7 +86,14 @@ static struct timespec time_of(int64_t ns)
     return (struct timespec){.tv_sec = seconds, .tv_nsec = rest};
 }
 
-static void make_stat(const struct wire_attr *attr, struct stat *st)
+/* Some programs take a file without blocks for one hole, and do not read it; only the kernel knows what it has not written back. */
+static uint64_t used_bytes(const struct fuse_mount *mount, const struct wire_attr *attr)
+{
+    bool may_be_dirty = mount->exclusive && S_ISREG(attr->mode) && attr->size;
+    return attr->used_bytes == 0 && may_be_dirty ? WIRE_BLOCK_BYTES : attr->used_bytes;
+}
+
+static void make_stat(const struct fuse_mount *mount, const struct wire_attr *attr, struct stat *st)
 {
     *st = (struct stat){
         .st_ino = attr->ino,
@@ -96,7 +103,7 @@ static void make_stat(const struct wire_attr *attr, struct stat *st)
         .st_gid = attr->gid,
         .st_rdev = attr->rdev,
         .st_size = (off_t)attr->size,
-        .st_blocks = (blkcnt_t)((attr->used_bytes + 511) / 512),
+        .st_blocks = (blkcnt_t)((used_bytes(mount, attr) + 511) / 512),
         .st_blksize = PREFERRED_IO_BYTES,
         .st_atim = time_of(attr->atime),
         .st_mtim = time_of(attr->mtime),
@@ -112,7 +119,7 @@ void fuse_reply_attr_or(fuse_req_t req, int rc, const struct wire_attr *attr)
         fuse_reply_rc(req, rc);
         return;
     }
-    make_stat(attr, &st);
+    make_stat(mount, attr, &st);
     (void)fuse_reply_attr(req, &st, cache_timeout_s(mount));
 }
 
@@ -125,7 +132,7 @@ void fuse_reply_make_entry(const struct fuse_mount *mount, const struct wire_att
         .attr_timeout = timeout_s,
         .entry_timeout = timeout_s,
     };
-    make_stat(attr, &entry->attr);
+    make_stat(mount, attr, &entry->attr);
 }
 
 void fuse_reply_entry_or(fuse_req_t req, int rc, const struct wire_attr *attr)

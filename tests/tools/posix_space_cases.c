@@ -161,7 +161,8 @@ static void blocks_of_a_file(const struct place *at)
     int fd = posix_open(at, posix_path(at->a, "f"), 0);
     SAME(ftruncate(fd, 3 * (off_t)at->chunk), 0);
     SAME(fstat(fd, &st), 0);
-    SAME(st.st_blocks, 0);
+    if (!getenv("POSIX_CASES_NO_HOLES"))
+        SAME(st.st_blocks, 0);
     posix_write(fd, (off_t)at->chunk + 7 * BLOCK, BLOCK, 1);
     MUST(fstat(fd, &st) == 0 && st.st_blocks > 0);
     SAME(fsync(fd), 0);
