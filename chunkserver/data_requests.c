@@ -137,7 +137,7 @@ static bool malformed(uint32_t payload_bytes, const struct wire_chunk_write *m, 
 }
 
 /* Stores the write here, and on the rest of its chain at the same time. */
-static uint16_t store_and_forward(struct data_connection *c, const uint8_t *data, const struct wire_chunk_write *m,
+static uint16_t store_and_forward(struct data_connection *c, uint32_t payload_bytes, const struct wire_chunk_write *m,
                                   uint32_t *failed_server, uint32_t *blocks)
 {
     struct store_write write = {.id = m->chunk_id,
@@ -145,7 +145,7 @@ static uint16_t store_and_forward(struct data_connection *c, const uint8_t *data
                                 .offset = m->offset,
                                 .length = m->length,
                                 .create = (m->flags & WIRE_WRITE_CREATE) != 0,
-                                .data = data,
+                                .data = m->flags & WIRE_WRITE_ZERO ? NULL : c->data,
                                 .sums = m->checksums.data,
                                 .scratch = c->scratch,
                                 .blocks = blocks};
@@ -155,7 +155,7 @@ static uint16_t store_and_forward(struct data_connection *c, const uint8_t *data
     struct chain_call call;
     if (!c->from_server)
         write_order_enter(c->order, &entry, m->chunk_id, m->offset, m->length);
-    chain_start(c->chain, &call, m, data, data ? m->length : 0, c->body, sizeof c->body);
+    chain_start(c->chain, &call, m, c->data, payload_bytes, c->body, sizeof c->body);
     int rc = c->store->ops->write(c->store, &write);
     uint16_t status = chain_finish(&call, failed_server);
     if (!c->from_server)
@@ -167,21 +167,21 @@ static uint16_t store_and_forward(struct data_connection *c, const uint8_t *data
     return status;
 }
 
-/* data: NULL, zeros. */
-static int serve_write(struct data_connection *c, const struct wire_header *header, const struct wire_chunk_write *m,
-                       const uint8_t *data)
+/* A write whose data, if it has any, is in the connection's buffer. */
+static int serve_write(struct data_connection *c, const struct wire_header *header, const struct wire_chunk_write *m)
 {
     const struct store_geometry *geometry = &c->store->identity.geometry;
-    uint32_t failed_server = 0, blocks = 0;
+    uint32_t failed_server = 0, blocks = 0, payload_bytes = m->flags & WIRE_WRITE_ZERO ? 0 : m->length;
     if (m->version == 0 || m->length == 0 || m->offset >= geometry->chunk_bytes ||
         m->length > geometry->chunk_bytes - m->offset)
         return reply_write(c, header, WIRE_INVALID, 0, 0);
-    if (data && checksum_verify_range(data, m->offset, m->length, geometry->block_bytes, m->checksums.data) >= 0) {
+    if (payload_bytes &&
+        checksum_verify_range(c->data, m->offset, m->length, geometry->block_bytes, m->checksums.data) >= 0) {
         serve_count(c->counters, damaged_blocks, 1);
         log_warning("a write to chunk %016" PRIx64 " came with data that does not match its checksums", m->chunk_id);
         return reply_write(c, header, WIRE_DAMAGED, 0, 0);
     }
-    uint16_t status = store_and_forward(c, data, m, &failed_server, &blocks);
+    uint16_t status = store_and_forward(c, payload_bytes, m, &failed_server, &blocks);
     if (status == WIRE_OK) {
         serve_count(c->counters, write_requests, 1);
         serve_count(c->counters, write_bytes, m->length);
@@ -198,7 +198,7 @@ static int serve_chunk_write(struct data_connection *c, const struct wire_header
     if (malformed(header->payload_bytes, m, c->store->identity.geometry.block_bytes))
         return -EBADMSG;
     int rc = stream_recv_payload(&c->stream, c->data, header->payload_bytes);
-    return rc < 0 ? rc : serve_write(c, header, m, m->flags & WIRE_WRITE_ZERO ? NULL : c->data);
+    return rc < 0 ? rc : serve_write(c, header, m);
 }
 
 static int serve_shared_write(struct data_connection *c, const struct wire_header *header,
@@ -214,9 +214,8 @@ static int serve_shared_write(struct data_connection *c, const struct wire_heade
                                      .ticket = m->ticket};
     if (m->flags & WIRE_WRITE_ZERO || malformed(m->length, &write, c->store->identity.geometry.block_bytes))
         return -EBADMSG;
-    const uint8_t *data;
-    int rc = shm_requests_find_data(c, m, &data);
-    return rc < 0 ? rc : serve_write(c, header, &write, data);
+    int rc = shm_requests_take_data(c, m);
+    return rc < 0 ? rc : serve_write(c, header, &write);
 }
 
 static int serve_server_counters(struct data_connection *c, const struct wire_header *header,

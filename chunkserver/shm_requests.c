@@ -88,11 +88,11 @@ int shm_requests_memory_share(struct data_connection *c, const struct wire_heade
     return reply_empty(c, header, WIRE_OK);
 }
 
-int shm_requests_find_data(const struct data_connection *c, const struct wire_shared_write *m, const uint8_t **data)
+int shm_requests_take_data(struct data_connection *c, const struct wire_shared_write *m)
 {
     if (!c->local || m->at > c->shared_bytes || m->length > c->shared_bytes - m->at || m->length > WIRE_IO_LIMIT)
         return -EBADMSG;
-    *data = c->shared_writes + m->at;
+    memcpy(c->data, c->shared_writes + m->at, m->length);
     return 0;
 }
 

@@ -18,10 +18,9 @@ int shm_requests_chunk_share(struct data_connection *connection, const struct wi
 int shm_requests_memory_share(struct data_connection *connection, const struct wire_header *header,
                               const struct wire_memory_share *message) __attribute__((warn_unused_result));
 
-/* Where the data of a write is: in the connection's shared memory, where the client, against the rules, may change it under
- * our hands; then it has a chunk of its own whose checksums do not match. -EBADMSG: it does not lie there. */
-int shm_requests_find_data(const struct data_connection *connection, const struct wire_shared_write *message,
-                           const uint8_t **data) __attribute__((warn_unused_result));
+/* Copies the data of a write from the connection's shared memory to its buffer. -EBADMSG: it does not lie there. */
+int shm_requests_take_data(struct data_connection *connection, const struct wire_shared_write *message)
+    __attribute__((warn_unused_result));
 
 /* Gives up what the connection shares; it may share anew. */
 void shm_requests_end(struct data_connection *connection);
