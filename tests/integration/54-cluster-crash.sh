@@ -84,6 +84,8 @@ interrupted_ups() {
     scenario=$1
     shift
     for pause in "$@"; do
+        # What an `up` that was killed has left is not the next one's before that has come to it.
+        cluster down "$scenario" >/dev/null 2>&1
         step "$scenario: Ctrl-C $pause s after up began"
         up_in_the_middle INT "$pause"
         [ $status -eq 0 ] || assert_nothing_left "$scenario"

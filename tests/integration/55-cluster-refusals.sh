@@ -77,7 +77,7 @@ cluster down bare
 
 step "a program that does not start: what it said is shown, and nothing stays"
 mkdir "$TEST_DIR/bin"
-cp "$BIN"/calf* "$TEST_DIR/bin/"
+cp "$BIN"/calf* "$BIN/iobench" "$TEST_DIR/bin/"
 printf '#!/bin/sh\necho the store is on fire >&2\nexit 1\n' >"$TEST_DIR/bin/calf-chunkserver"
 assert_fails 1 env CALF_BIN="$TEST_DIR/bin" "$CLUSTER" up bare --state "$STATE" 2>"$TEST_DIR/stderr"
 grep -q 'the store is on fire' "$TEST_DIR/stderr" || fail "the log of the part that failed is not shown"
