@@ -25,7 +25,7 @@ unit-tsan             150         unit_tsan
 fuzz                  300         run_fuzz
 sim                   180         run_sim
 integration-host      720         integration_host
-integration-containers 600        integration_containers
+integration-containers 640        integration_containers
 '
 
 now_ms() { date +%s%3N; }
