@@ -28,7 +28,8 @@ while [ $# -gt 0 ]; do
     *) more+=("$1") && shift ;;
     esac
 done
-out=${out:-$top/results/$label}
+# The command line is part of the result; a path of this machine says nothing to others.
+[ -n "$out" ] || { cd "$top" && out=results/$label; }
 [ -x "$iobench" ] || { say "there is no $iobench: run make"; exit 1; }
 
 command=("$iobench" sweep --up --scenarios "$scenarios" --preset article --label "$label" --chunkservers "$chunkservers"

@@ -14,7 +14,7 @@ top=$(cd "$here/../.." && pwd)
 bin=${CALF_BIN:-$top/build/release/bin}
 cluster=$top/docker/cluster.sh
 state=/run/calf-bench-peers
-out=$top/results/peers goal=1 only='direct cold names' more=()
+out='' goal=1 only='direct cold names' more=()
 say() { printf 'peers.sh: %s\n' "$*" >&2; }
 need() { [ $# -ge 2 ] || { say "$1 needs a value (usage: see the head of this file)"; exit 2; }; }
 while [ $# -gt 0 ]; do
@@ -28,6 +28,8 @@ while [ $# -gt 0 ]; do
 done
 [ "$(id -u)" -eq 0 ] || { say "this mounts file systems: run it as root (sudo make bench-peers)"; exit 1; }
 [ -x "$bin/bound-fs" ] || { say "there is no $bin/bound-fs: run make bench-peers"; exit 1; }
+# The command line is part of the result; a path of this machine says nothing to others.
+[ -n "$out" ] || { cd "$top" && out=results/peers; }
 bounds=()
 
 clean_up() {
