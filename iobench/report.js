@@ -172,7 +172,8 @@ function heatSection(section) {
   section.append(scale);
   for (const arm of candidates) {
     section.append(element('h3', {}, shapeMark(arm, 14), ' ', data.arms[arm].name));
-    const group = element('div', {class: 'heats'});
+    /* So wide that "102.3 +" has its place in every column. */
+    const group = element('div', {class: 'heats', style: '--least:' + (56 + 54 * threads.length) + 'px'});
     for (const test of tests) group.append(heatTable(arm, test));
     section.append(group);
   }
