@@ -175,7 +175,9 @@ class Truth:
 
     def cpu(self, arm, test):
         logs = [math.log(median([s['cpu_ns']['machine_busy'] / 1e9 / (s['bytes'] / 2**30) for s in runs.values()]))
-                for key, runs in self.runs.items() if key[0] == arm and test in ('overall', key[1])]
+                for key, runs in self.runs.items() if key[0] == arm and test in ('overall', key[1]) and
+                # A run shorter than a tick of the machine's clock has no CPU time, and its cell none either.
+                all(s['cpu_ns']['machine_busy'] for s in runs.values())]
         return math.exp(sum(logs) / len(logs))
 
     def spread(self, arm, block):
