@@ -189,7 +189,7 @@ campaign: $(BINARIES) ## the long tests, hours; goes on where it was interrupted
 	$(Q)tests/campaign/campaign.sh
 
 .PHONY: bench-article
-bench-article: $(BINARIES) ## the article's question on this machine, four deployments, about an hour (root; ARGS='--dry-run --minutes N')
+bench-article: $(BINARIES) ## the article's question on this machine, four deployments, about half an hour (root; ARGS='--dry-run --minutes N')
 	$(Q)tests/bench/article.sh $(ARGS)
 
 .PHONY: bench-article-setup
@@ -197,7 +197,7 @@ bench-article-setup: $(BINARIES) ## the article's own set-up: seven chunkservers
 	$(Q)tests/bench/article.sh --published $(ARGS)
 
 .PHONY: bench-aa
-bench-aa: $(BINARIES) ## no difference is found where there is none, and one that is there is: two equal clusters, 20 minutes (root; ARGS)
+bench-aa: $(BINARIES) ## no difference is found where there is none, and one that is there is: two equal clusters, a quarter of an hour (root; ARGS)
 	$(Q)tests/bench/aa.sh $(ARGS)
 
 .PHONY: bench-tester

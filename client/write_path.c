@@ -200,8 +200,8 @@ static int send_piece(const struct piece *piece, uint32_t *failed, uint32_t *blo
     return chunk_connections_write(location->servers[0], &request, piece->data, failed, blocks);
 }
 
-/* What a failed write calls for. 0: try again; else the error to return. If a server is full, the master may find another. A version or chunk that is not there means that the
- * lease is out of date: the first time, asking anew is enough. */
+/* What a failed write calls for. 0: try again; else the error to return. If a server is full, the master may find another. A
+ * version or chunk that is not there means that the lease is out of date: the first time, asking anew is enough. */
 static int after_failure(struct fs *fs, struct open_file *file, const struct piece *piece, uint32_t failed, int error,
                          unsigned tries, struct retry *retry)
 {

@@ -69,7 +69,7 @@ config_load() {
     limits_parse
 }
 
-# One hash for the four programs of a cluster: what runs on the host and what is in the image.
+# One hash for the programs: what runs on the host and what is in the image.
 programs_hash() {
     (cd "$BIN" && sha256sum "${PROGRAMS[@]}" | sha256sum | cut -d ' ' -f 1)
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The article's question, answered on this machine: its block sizes (4k to 2048k), threads (1 to 16) and tests, on bare, bare-net,
-# docker-host and docker-bridge, six rounds or more. About an hour on two cores; what was interrupted, or stopped after --minutes,
+# docker-host and docker-bridge, six rounds or more. Half an hour on two cores; what was interrupted, or stopped after --minutes,
 # goes on when this is called again with the same --out.
 # With --published: the article's own set-up, seven chunkservers with published ports and the client on the host, against bare.
 # usage: article.sh [--published] [--out DIR] [--minutes N] [--dry-run] [option of iobench sweep...]
