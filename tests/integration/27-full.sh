@@ -5,7 +5,7 @@
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 
-requires root fuse perl
+requires root fuse perl cc
 [ -z "$PLAIN" ] || skip "about chunkservers"
 CHUNKSERVER_BYTES=$((48 << 20))
 start_master --geometry small
@@ -44,6 +44,21 @@ grep -q 'No space left on device' "$TEST_DIR/error" || fail "not ENOSPC: $(cat "
 took=$((($(date +%s%N) - begin) / 1000000))
 [ $took -lt 5000 ] || fail "ENOSPC took $took ms"
 
+# Not after half a minute for each chunk that was tried, and not as EIO from close.
+cc -O1 -o "$TEST_DIR/full_writer" "$ROOT/tests/tools/full_writer.c" || fail "full_writer cannot be built"
+every_way_is_full() { # every_way_is_full MOUNT
+    mkdir "$1/ways"
+    "$TEST_DIR/full_writer" "$1/ways" $((64 << 20)) >"$TEST_DIR/ways" || fail "full, and: $(grep -v ^ok "$TEST_DIR/ways")"
+    cat "$TEST_DIR/ways"
+    assert_eq "$(grep -c ^ok "$TEST_DIR/ways")" 5 "ways to write"
+    while read -r took; do
+        [ "$took" -lt 5000 ] || fail "a call on a full cluster took $took ms"
+    done < <(sed -n 's/.*longest call \([0-9]*\) ms$/\1/p' "$TEST_DIR/ways")
+    rmdir "$1/ways"
+}
+step "in every way to write"
+every_way_is_full "$MNT"
+
 step "everything else goes on"
 begin=$(date +%s)
 mkdir "$MNT/d"
@@ -78,3 +93,8 @@ cmp "$MNT/big" "$TEST_DIR/big" || fail "what went to the other differs"
 calf goal set 3 "$MNT/big" # of two servers
 grows() { grep -q 'no chunkserver with room' "$TEST_DIR/master.log"; }
 wait_for "the log says why a copy is missing" 30 grows
+
+step "full, on an exclusive mount"
+unmount_calf mnt
+mount_calf alone --exclusive
+every_way_is_full "$MNT"
