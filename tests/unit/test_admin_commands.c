@@ -113,6 +113,7 @@ struct master {
     pthread_t thread;
     int stop[2]; /* a pipe */
     uint16_t status;
+    uint32_t snapshot_failures;
 };
 
 static void answer_servers(struct control_server *server, struct control_request *request, uint16_t status)
@@ -143,7 +144,9 @@ static void *serve(void *argument)
         union wire_any reply = {.admin_status_reply = {
             .cluster = UINT64_C(0xfedcba9876543210), .uptime_ms = 3723000, .journal = wire_text("interval"),
             .total_bytes = 4 * GIB, .used_bytes = GIB, .servers = 2, .servers_connected = 2, .sessions = 1, .files = 10,
-            .directories = 3, .chunks = 16, .damaged_blocks = 3, .journal_bytes = 3 * MIB, .snapshot_age_ms = UINT64_MAX}};
+            .directories = 3, .chunks = 16, .damaged_blocks = 3, .journal_bytes = 3 * MIB,
+            .snapshot_age_ms = master->snapshot_failures ? 30 * UINT64_C(86400000) : UINT64_MAX,
+            .snapshot_failures = master->snapshot_failures}};
         if (control_recv(master->server, &request, &header, &body) != 1)
             continue;
         if (header.type == WIRE_TYPE_admin_status)
@@ -158,6 +161,7 @@ static void start_master(struct master *master, uint16_t status)
 {
     struct address any = {"127.0.0.1", 0};
     master->status = status;
+    master->snapshot_failures = 0;
     assert_int_equal(control_listen(&any, &master->address, &master->server), 0);
     assert_int_equal(pipe(master->stop), 0);
     assert_int_equal(pthread_create(&master->thread, NULL, serve, master), 0);
@@ -193,6 +197,10 @@ static void test_status(void **state)
     assert_string_equal(json_string_value(json_object_get(value, "cluster")), "fedcba9876543210");
     assert_string_equal(json_string_value(json_object_get(value, "journal")), "interval");
     json_decref(value);
+    master.snapshot_failures = 43200; /* for a month, each minute */
+    assert_int_equal(run(&master.address, false, "status", NULL), ADMIN_DONE);
+    expect(output, "snapshots fail: 43200 tries since the last good one\n");
+    expect(output, "30 d 0 h ago, and not since (see the master's log)\n");
     stop_master(&master);
 }
 
