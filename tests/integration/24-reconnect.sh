@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Daemons go away and come back under a mount that stays: requests wait and go on, open files stay usable, also those
-# that were unlinked meanwhile, and no new mount is needed.
+# that were unlinked meanwhile, renames onto one name in their hundreds see no error, and no new mount is needed.
 # timeout: 150
 . "$(dirname "$0")/lib.sh"
 
@@ -33,6 +33,34 @@ sleep 3 # the length of the outage
 restart_master
 job_status waiter 20 || fail "the request that waited failed: $(cat "$TEST_DIR/job-waiter.log")"
 assert_eq "$(cat "$MNT/waited")" waiting "what the waiting request wrote"
+
+step "many renames onto one name while servers leave"
+# Each writes a file and moves it onto the one name, as mv -f and every careful editor do; a reader finds it whole at any time.
+renames() { # renames WHO
+    perl -e 'my ($dir, $who, $stop, $count) = @ARGV;
+        until (-e $stop) {
+            open(my $f, ">", "$dir/new.$who") or die "open: $!\n"; print $f "$who " x 500; close($f) or die "close: $!\n";
+            rename("$dir/new.$who", "$dir/name") or die "rename: $!\n";
+            open($f, "<", "$dir/name") or die "open for reading: $!\n"; my $all = join "", <$f>;
+            $all =~ /^(\w) (\1 ){499}$/ or die "not whole: " . length($all) . " bytes\n";
+            open($f, ">>", "$count.$who"); print $f "."; close $f;
+        }' "$MNT/renames" "$1" "$TEST_DIR/stop-renames" "$TEST_DIR/renamed"
+}
+renamed() { stat -c %s "$TEST_DIR/renamed.$1" 2>/dev/null || echo 0; }
+all_renamed_beyond() { for who in a b c; do [ "$(renamed $who)" -gt "$1" ] || return 1; done; }
+mkdir "$MNT/renames"
+for who in a b c; do start_job "renames-$who" renames $who; done
+wait_for "the renames go" 20 all_renamed_beyond 20
+for part in master chunkserver-1 chunkserver-2; do
+    kill9 $part
+    if [ $part = master ]; then restart_master; else restart_part $part; fi
+    most=0
+    for who in a b c; do [ "$(renamed $who)" -le $most ] || most=$(renamed $who); done
+    wait_for "all renames go on after $part left" 40 all_renamed_beyond $((most + 10))
+done
+touch "$TEST_DIR/stop-renames"
+for who in a b c; do job_status "renames-$who" 20 || fail "renames of $who: $(cat "$TEST_DIR/job-renames-$who.log")"; done
+assert_eq "$(ls "$MNT/renames")" name "what is left in the directory"
 
 step "everything goes away and comes back"
 kill9 master
