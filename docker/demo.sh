@@ -3,23 +3,34 @@
 #
 # The main job from nothing: installs what is missing, builds, sweeps four deployments and prints the percentage table
 # (`sudo make demo`). Whatever it started is taken down at the end, also after an error or Ctrl-C; scenarios that were
-# up before are measured and left alone.
+# up before are measured and left alone, and so is a dockerd.
+#
+# usage: demo.sh [OPTION of `iobench sweep`...]        for instance --rounds 6, or --state DIR for clusters of its own
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 SCENARIOS=bare,bare-net,docker-host,docker-bridge
 WITHOUT_DOCKER=bare,bare-net
-# RAM disks in all: two for each scenario, as cluster.sh makes them if not told otherwise.
-RAM_DISKS=8
+STATE=/run/calf
+# RAM disks of a scenario, as cluster.sh makes them if not told otherwise.
+RAM_DISKS=2
 # The quick preset's files, prepared and written, fit with goal 1.
 LEAST_MIB=512
 child=
-docker_ran=no
+docker_before=
 started=()
 
 say() { printf 'demo: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
+
+# The sweep takes --state itself; what is noted before and taken down after must be the same clusters.
+take_state() { # OPTION...
+    while [ $# -gt 1 ]; do
+        [ "$1" != --state ] || STATE=$2
+        shift
+    done
+}
 
 docker_answers() { timeout 10 docker info >/dev/null 2>&1; }
 
@@ -27,9 +38,9 @@ docker_answers() { timeout 10 docker info >/dev/null 2>&1; }
 note_what_is_up() {
     local name
     for name in ${SCENARIOS//,/ }; do
-        [[ $(docker/cluster.sh status "$name") == *" up "* ]] || started+=("$name")
+        [[ $(docker/cluster.sh status "$name" --state "$STATE") == *" up "* ]] || started+=("$name")
     done
-    ! docker_answers || docker_ran=yes
+    docker_before=$(tests/setup.sh started-docker)
 }
 
 finish() {
@@ -41,25 +52,27 @@ finish() {
         wait "$child" || true
     fi
     for name in "${started[@]}"; do
-        docker/cluster.sh down "$name" 2>&1 | grep -v 'already down' >&2 || true
+        docker/cluster.sh down "$name" --state "$STATE" 2>&1 | grep -v 'already down' >&2 || true
     done
-    [ $docker_ran = yes ] || tests/setup.sh stop-docker || true
+    [ "$(tests/setup.sh started-docker)" = "$docker_before" ] || tests/setup.sh stop-docker || true
     exit $status
 }
 
 # On a small machine the RAM disks are smaller than cluster.sh makes them by default; a tenth is left for headers.
-fit_ram_disks() {
-    local fits_mib
-    fits_mib=$(awk -v n=$RAM_DISKS '/^MemAvailable:/ { print int($2 / 1024 * 0.6 * 0.9 / n) }' /proc/meminfo)
-    [ "$fits_mib" -ge $LEAST_MIB ] || die "not enough memory: $RAM_DISKS RAM disks of $LEAST_MIB MiB need about" \
-        "$((LEAST_MIB * RAM_DISKS * 100 / 54)) MiB available"
+fit_ram_disks() { # SCENARIOS
+    local fits_mib names disks
+    IFS=, read -r -a names <<<"$1"
+    disks=$((RAM_DISKS * ${#names[@]}))
+    fits_mib=$(awk -v n=$disks '/^MemAvailable:/ { print int($2 / 1024 * 0.6 * 0.9 / n) }' /proc/meminfo)
+    [ "$fits_mib" -ge $LEAST_MIB ] || die "not enough memory: $disks RAM disks of $LEAST_MIB MiB need about" \
+        "$((LEAST_MIB * disks * 100 / 54)) MiB available"
     [ "$fits_mib" -ge 1024 ] || export CALF_SIZE=${fits_mib}m
 }
 
 # In the background, so that a signal is answered at once and not when the sweep is done.
-run_sweep() { # SCENARIOS
+run_sweep() { # SCENARIOS [OPTION...]
     local status=0
-    build/release/bin/iobench sweep --up --scenarios "$1" --preset quick &
+    build/release/bin/iobench sweep --up --scenarios "$1" --preset quick "${@:2}" &
     child=$!
     wait $child || status=$?
     child=
@@ -69,6 +82,7 @@ run_sweep() { # SCENARIOS
 main() {
     local scenarios=$SCENARIOS without='' status=0
     [ "$(id -u)" = 0 ] || die "this needs root, to mount and to make networks: sudo make demo"
+    take_state "$@"
     note_what_is_up
     trap finish EXIT
     trap 'exit 130' INT
@@ -80,11 +94,11 @@ main() {
         without="the docker-* scenarios are left out: $({ docker/cluster.sh doctor || true; } | sed -n 's/^FAIL *Docker[^:]*: //p')"
         say "$without"
     fi
-    fit_ram_disks
-    run_sweep "$scenarios" || status=$?
+    fit_ram_disks "$scenarios"
+    run_sweep "$scenarios" "$@" || status=$?
     # Once more, for the table has scrolled the first one away.
     [ -z "$without" ] || say "$without"
     return $status
 }
 
-main
+main "$@"

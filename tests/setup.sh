@@ -7,6 +7,7 @@
 # usage: setup.sh [check]      everything (the default)
 #        setup.sh demo         what building and the demo need, without the tests' tools
 #        setup.sh stop-docker  end the dockerd that an earlier setup.sh started by hand, if it did
+#        setup.sh started-docker   print which that was: the same before and after means that none was started between
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,7 +20,7 @@ CHECK_PACKAGES=(docker-compose clang perl libcmocka-dev shellcheck fio sqlite3 j
     chromium python3-minimal fonts-liberation)
 DOCKER_PACKAGES=(docker.io iptables)
 # "pid start-time" of a dockerd that was started here, on a machine without systemd.
-DOCKERD_RECORD=/run/calf-dockerd.started
+DOCKERD_RECORD=${CALF_DOCKERD_RECORD:-/run/calf-dockerd.started}
 DOCKERD_LOG=/var/log/calf-dockerd.log
 
 say() { printf 'setup.sh: %s\n' "$*" >&2; }
@@ -84,7 +85,7 @@ start_dockerd() {
         [ ! -s /run/docker.pid ] || return 1
         setsid dockerd >"$DOCKERD_LOG" 2>&1 </dev/null &
         pid=$!
-        echo "$pid $(process_start_time $pid)" >$DOCKERD_RECORD
+        echo "$pid $(process_start_time $pid)" >"$DOCKERD_RECORD"
     fi
     for _ in $(seq 120); do
         docker_answers && return 0
@@ -104,7 +105,13 @@ setup_docker() {
             return
         fi
     fi
-    if ! docker_answers && ! start_dockerd; then
+    if docker_answers; then return; fi
+    # A dockerd of this machine is not the one that is asked for.
+    if [ -n "${DOCKER_HOST:-}" ]; then
+        say "Docker does not answer at DOCKER_HOST=$DOCKER_HOST, so the docker-* scenarios are left out"
+        return
+    fi
+    if ! start_dockerd; then
         say "Docker does not start, so the docker-* scenarios are left out:" \
             "$(tail -n 1 "$DOCKERD_LOG" 2>/dev/null || echo 'see journalctl -u docker')"
     fi
@@ -113,8 +120,8 @@ setup_docker() {
 # Its interface and mounts go, too; dockerd leaves them behind and makes them again when it starts.
 stop_docker() {
     local pid start
-    [ -e $DOCKERD_RECORD ] || return 0
-    read -r pid start <$DOCKERD_RECORD || true
+    [ -e "$DOCKERD_RECORD" ] || return 0
+    read -r pid start <"$DOCKERD_RECORD" || true
     if [ -n "${start:-}" ] && [ "$(process_start_time "$pid")" = "$start" ]; then
         kill "$pid"
         for _ in $(seq 200); do
@@ -126,12 +133,19 @@ stop_docker() {
         umount /run/docker/netns/default 2>/dev/null || true
         umount /var/lib/docker 2>/dev/null || true
     fi
-    rm -f $DOCKERD_RECORD
+    rm -f "$DOCKERD_RECORD"
 }
 
 main() {
     local what=${1:-check}
-    case $what in check | demo | stop-docker) ;; *) say "usage: setup.sh [check | demo | stop-docker]"; exit 2 ;; esac
+    case $what in check | demo | stop-docker | started-docker) ;; *)
+        say "usage: setup.sh [check | demo | stop-docker | started-docker]"
+        exit 2 ;;
+    esac
+    if [ "$what" = started-docker ]; then
+        [ ! -e "$DOCKERD_RECORD" ] || cat "$DOCKERD_RECORD"
+        return
+    fi
     [ "$(id -u)" = 0 ] || die "this needs root, to install packages: run it with sudo"
     if [ "$what" = stop-docker ]; then
         stop_docker
