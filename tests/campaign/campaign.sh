@@ -8,6 +8,7 @@
 #
 # Programs of others are built outside of this tree and named by the environment; a step whose program is not named is skipped:
 #     PJDFSTEST=DIR     pjdfstest, built        FSX=FILE       fsx of xfstests        FSSTRESS=FILE   fsstress of xfstests
+# The step tools wants Debian's packages fio, stress-ng, dbench, bonnie++ and fsmark.
 set -u
 
 cd "$(dirname "$0")/../.." || exit 2
