@@ -85,6 +85,10 @@ struct fs_entry {
 int fs_opendir(struct fs *fs, uint64_t ino, struct fs_dir **dir) FS_RESULT;
 /* 1: the entry after `cookie` (0: the first, "."); 0: there is none. One thread at a time uses a handle. */
 int fs_readdir(struct fs *fs, struct fs_dir *dir, uint64_t cookie, struct fs_entry *entry) FS_RESULT;
+
+/* The next entry is asked of the master, and up to `entries` with it: they are as new as what fs_lookup would say now. Else they may
+ * be as old as the handle, in all but their names, numbers and types. */
+void fs_readdir_anew(struct fs_dir *dir, uint32_t entries);
 void fs_releasedir(struct fs_dir *dir);
 
 /* ---- files (fs_io.c) ---- */

@@ -15,9 +15,11 @@
 int fs_getattr(struct fs *fs, uint64_t ino, struct wire_attr *attr)
 {
     union wire_any request = {.getattr = {.ino = ino}};
+    uint64_t before = xattr_absence_before(fs->no_xattrs);
     int rc = fs_calls_attr(fs, WIRE_TYPE_getattr, &request, attr);
     if (rc < 0)
         return rc;
+    xattr_absence_note(fs->no_xattrs, before, attr);
     struct open_file *file = open_files_find(fs->files, ino);
     if (file) {
         open_file_learn(file, attr);
@@ -125,6 +127,8 @@ static int64_t get_stored(struct fs *fs, uint64_t ino, const char *name, void *v
     struct master_call call;
     union wire_any request = {.getxattr = {.ino = ino}};
     int rc = fs_calls_name(name, &request.getxattr.name);
+    if (rc == 0 && xattr_absence_is_known(fs->no_xattrs, ino))
+        rc = -ENODATA;
     if (rc == 0)
         rc = fs_calls_make(fs, WIRE_TYPE_getxattr, &request, &call);
     if (rc < 0)
@@ -175,6 +179,8 @@ int64_t fs_listxattr(struct fs *fs, uint64_t ino, char *names, size_t room)
 {
     struct master_call call;
     union wire_any request = {.listxattr = {.ino = ino}};
+    if (xattr_absence_is_known(fs->no_xattrs, ino))
+        return 0;
     int rc = fs_calls_make(fs, WIRE_TYPE_listxattr, &request, &call);
     if (rc < 0)
         return rc;
@@ -206,8 +212,10 @@ int fs_setxattr(struct fs *fs, uint64_t ino, const char *name, const void *value
         return -E2BIG;
     union wire_any request = {.setxattr = {.ino = ino, .value = wire_bytes_of(value, bytes), .flags = flags}};
     int rc = fs_calls_name(name, &request.setxattr.name);
+    xattr_absence_end(fs->no_xattrs, ino);
     if (rc == 0)
         rc = fs_calls_plain(fs, WIRE_TYPE_setxattr, &request);
+    xattr_absence_end(fs->no_xattrs, ino);
     forget_plain(fs, ino);
     return rc;
 }

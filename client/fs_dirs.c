@@ -21,6 +21,8 @@ struct fs_dir {
     struct wire_list here, one_back; /* what is left, now and before the last entry was handed out */
     uint64_t cookie, cookie_back;    /* that lead to those; 0: nothing is there */
     bool end;                        /* nothing follows the batch */
+    uint64_t before;                 /* it was asked for; see xattr_absence.h */
+    uint32_t anew;                   /* what is here is not to be used; so many are asked for; 0: it is */
 
     char name[WIRE_NAME_LIMIT + 1];
 };
@@ -34,6 +36,11 @@ int fs_opendir(struct fs *fs, uint64_t ino, struct fs_dir **dir)
     return 0;
 }
 
+void fs_readdir_anew(struct fs_dir *dir, uint32_t entries)
+{
+    dir->anew = entries < WIRE_DIRENTS_LIMIT ? entries : WIRE_DIRENTS_LIMIT;
+}
+
 void fs_releasedir(struct fs_dir *dir)
 {
     free(dir->batch);
@@ -44,8 +51,9 @@ void fs_releasedir(struct fs_dir *dir)
 static int fetch(struct fs *fs, struct fs_dir *dir, uint64_t cookie)
 {
     struct master_call call;
-    union wire_any request = {
-        .readdir = {.ino = dir->ino, .cookie = cookie - COOKIE_SHIFT, .max_entries = WIRE_DIRENTS_LIMIT}};
+    uint32_t limit = dir->anew ? dir->anew : WIRE_DIRENTS_LIMIT;
+    union wire_any request = {.readdir = {.ino = dir->ino, .cookie = cookie - COOKIE_SHIFT, .max_entries = limit}};
+    dir->before = xattr_absence_before(fs->no_xattrs);
     int rc = fs_calls_make(fs, WIRE_TYPE_readdir, &request, &call);
     if (rc < 0)
         return rc;
@@ -62,6 +70,7 @@ static int fetch(struct fs *fs, struct fs_dir *dir, uint64_t cookie)
     dir->cookie_back = 0;
     dir->parent = reply->parent;
     dir->end = reply->end != 0;
+    dir->anew = 0;
     master_session_finish(fs->session, &call);
     return 0;
 }
@@ -81,11 +90,11 @@ int fs_readdir(struct fs *fs, struct fs_dir *dir, uint64_t cookie, struct fs_ent
 {
     if (cookie < COOKIE_DOT_DOT)
         return dot(fs, dir, cookie, entry);
-    if (cookie == dir->cookie_back && cookie != dir->cookie) {
+    if (cookie == dir->cookie_back && cookie != dir->cookie && !dir->anew) {
         dir->here = dir->one_back;
         dir->cookie = cookie;
     }
-    if (cookie != dir->cookie || (dir->here.count == 0 && !dir->end)) {
+    if (dir->anew || cookie != dir->cookie || (dir->here.count == 0 && !dir->end)) {
         int rc = fetch(fs, dir, cookie);
         if (rc < 0)
             return rc;
@@ -101,6 +110,7 @@ int fs_readdir(struct fs *fs, struct fs_dir *dir, uint64_t cookie, struct fs_ent
     entry->cookie = dir->cookie;
     entry->name = dir->name;
     entry->attr = next.attr;
+    xattr_absence_note(fs->no_xattrs, dir->before, &entry->attr); /* of no effect for what was asked for earlier */
     open_files_overlay(fs->files, &entry->attr);
     return 1;
 }

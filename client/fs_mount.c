@@ -25,6 +25,7 @@ int fs_mount(const struct fs_options *options, struct fs **fs)
     made->connections = chunk_connections_create(welcome->cluster, options->shm_directory);
     made->files = open_files_create();
     made->stamps = content_stamps_create();
+    made->no_xattrs = xattr_absence_create();
     made->late_releases = late_releases_create(made);
     made->lock_waits = lock_waits_create(made);
     made->behind = write_behind_create(made);
@@ -66,5 +67,6 @@ void fs_unmount(struct fs *fs)
     chunk_connections_destroy(fs->connections);
     open_files_destroy(fs->files);
     content_stamps_destroy(fs->stamps);
+    xattr_absence_destroy(fs->no_xattrs);
     free(fs);
 }

@@ -7,12 +7,15 @@
 int fs_lookup(struct fs *fs, uint64_t parent, const char *name, struct wire_attr *attr)
 {
     union wire_any request = {.lookup = {.parent = parent}};
+    uint64_t before = xattr_absence_before(fs->no_xattrs);
     int rc = fs_calls_name(name, &request.lookup.name);
     if (rc == 0)
         rc = fs_calls_attr(fs, WIRE_TYPE_lookup, &request, attr);
-    if (rc == 0)
-        open_files_overlay(fs->files, attr);
-    return rc;
+    if (rc < 0)
+        return rc;
+    xattr_absence_note(fs->no_xattrs, before, attr);
+    open_files_overlay(fs->files, attr);
+    return 0;
 }
 
 int fs_mknod(struct fs *fs, uint64_t parent, const char *name, uint32_t mode, uint32_t rdev, struct fs_owner owner,

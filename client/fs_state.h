@@ -18,12 +18,14 @@
 #include "client/master_session.h"
 #include "client/open_files.h"
 #include "client/write_behind.h"
+#include "client/xattr_absence.h"
 
 struct fs {
     struct master_session *session;
     struct chunk_connections *connections;
     struct open_files *files;
     struct content_stamps *stamps;
+    struct xattr_absence *no_xattrs;
     struct lock_waits *lock_waits;
     struct late_releases *late_releases;
     struct write_behind *behind;

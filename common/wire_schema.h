@@ -13,8 +13,7 @@
  *                                    derived (a change that goes to the journal as records of another type, which hold
  *                                    what was decided; doing it twice is the same as doing it once).
  *
- * Numbers are little-endian and packed. Times are nanoseconds since 1970. Adding a message: a row and its two field
- * lists here, a handler in the program that receives it, `make protocol`.
+ * Numbers are little-endian and packed. Times are nanoseconds since 1970. How to add a message: HACKING.md.
  */
 #ifndef CALF_WIRE_SCHEMA_H
 #define CALF_WIRE_SCHEMA_H
@@ -22,7 +21,7 @@
 #include "common/wire_schema_bench.h"
 
 enum {
-    WIRE_PROTOCOL = 3,
+    WIRE_PROTOCOL = 4,
     WIRE_NAME_LIMIT = 255,          /* NAME_MAX */
     WIRE_TARGET_LIMIT = 4095,       /* PATH_MAX - 1 */
     WIRE_XATTR_LIMIT = 65536,       /* XATTR_SIZE_MAX */
@@ -77,7 +76,8 @@ enum {
     F(i64, ctime, 0, "ns")                                                                                           \
     F(u64, change, 0, "rises with every change of content, length, entries or attributes")                          \
     F(u32, size_epoch, 0, "rises whenever the length is cut; a length learned under an older one is void")          \
-    F(u8, goal, 0, "copies wanted for each chunk")
+    F(u8, goal, 0, "copies wanted for each chunk")                                                                   \
+    F(u8, xattrs, 0, "1: it has extended attributes")
 #define WIRE_FIELDS_dirent(F)                                                                                        \
     F(u64, cookie, 0, "where to go on after this entry, 16 or more; stays valid while others come and go")           \
     F(str, name, WIRE_NAME_LIMIT, "")                                                                                \

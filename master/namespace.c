@@ -92,6 +92,7 @@ void inode_attr(const struct inode *inode, struct wire_attr *attr)
         .change = inode->change,
         .size_epoch = inode->size_epoch,
         .goal = inode->goal,
+        .xattrs = inode->xattrs != NULL,
     };
 }
 

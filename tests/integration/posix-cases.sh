@@ -30,7 +30,7 @@ posix_cases() { # posix_cases LABEL DIR1 DIR2-or-"" [option...]
 FILE_CASES=unlinked_file,cut_at_boundaries,open_cuts,cut_while_others_read,appenders,append_without_reading
 FILE_CASES+=,writers_of_one_file,times,fallocate_modes,seek_data_and_holes,seek_sees_mapped_data,copy_ranges,blocks_of_a_file
 NAME_CASES=create_under_an_old_name,rename_onto_a_full_directory,write_after_rename,rename_flags,remove_while_reading
-NAME_CASES+=,places_in_a_directory,directory_storm,name_storm,replaced_while_opened,removed_working_directory,special_files
+NAME_CASES+=,places_in_a_directory,listed_while_changed,directory_storm,name_storm,replaced_while_opened,removed_working_directory,special_files
 NAME_CASES+=,no_access_lists
 LOCK_CASES=lock_ranges,lock_conflicts,lock_of_the_dead,lock_waits,lock_wait_is_interrupted,lock_guards_data,many_waiters
 LOCK_CASES+=,flock_belongs_to_the_open_file,locks_of_open_files

@@ -195,6 +195,48 @@ static void places_in_a_directory(const struct place *at)
     SAME(closedir(stream), 0);
 }
 
+/* What stat(2) says of the files that come next, after they were changed while somebody reads their directory. */
+static void listed_while_changed(const struct place *at)
+{
+    struct stat st;
+    make_many(at->a);
+    DIR *stream = opendir(at->a);
+    MUST(stream);
+    int seen = 0, gone = 0;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        if (entry->d_name[0] == '.')
+            continue;
+        int number = atoi(entry->d_name + 5);
+        int rc = fstatat(dirfd(stream), entry->d_name, &st, 0);
+        if (number % 50 == 49 && rc < 0) {
+            SAME(errno, ENOENT); /* it may have been read before it went */
+            gone++;
+        } else {
+            SAME(rc, 0);
+            SAME(st.st_size, seen && number % 7 == 0 ? 5 : 0);
+            SAME(st.st_mode & 0777, seen && number % 7 == 0 ? 0600 : 0644);
+        }
+        if (seen++ > 0)
+            continue;
+        MUST(number == 0);
+        for (int i = 1; i < MANY; i++) { /* the first of them has been looked at */
+            char name[40];
+            (void)snprintf(name, sizeof name, "file-%05d", i);
+            if (i % 50 == 49)
+                SAME(unlink(posix_path(at->b, name)), 0);
+            if (i % 50 == 49 || i % 7)
+                continue;
+            int fd = open(posix_path(at->b, name), O_WRONLY);
+            SAME(write(fd, "12345", 5), 5);
+            SAME(close(fd), 0);
+            SAME(chmod(posix_path(at->b, name), 0600), 0);
+        }
+    }
+    MUST(seen <= MANY && seen >= MANY - MANY / 50);
+    MUST(gone <= MANY / 50);
+    SAME(closedir(stream), 0);
+}
+
 /* ---- many at once ---- */
 
 static void make_and_remove(const struct place *at, int number)
@@ -399,6 +441,7 @@ const struct posix_case posix_name_cases[] = {
     {"rename_flags", rename_flags, false},
     {"remove_while_reading", remove_while_reading, false},
     {"places_in_a_directory", places_in_a_directory, false},
+    {"listed_while_changed", listed_while_changed, false},
     {"directory_storm", directory_storm, false},
     {"name_storm", name_storm, false},
     {"replaced_while_opened", replaced_while_opened, false},
