@@ -23,6 +23,16 @@
 #define LOCK_WAIT_NS (2 * NS_PER_S)
 #define LOCK_STEP_NS (20 * NS_PER_MS)
 
+/* A new directory's own name is lost with the power, and all in it, until the directory above is on the disk. One that may not be
+ * read cannot be synced by us. */
+static int sync_above(int dir_fd)
+{
+    SCOPE_CLOSE int above = openat(dir_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (above < 0)
+        return errno == EACCES ? 0 : -errno;
+    return fsync(above) < 0 && errno != EINVAL ? -errno : 0;
+}
+
 int data_directory_lock(const char *dir, bool create, int *fd)
 {
     if (create && mkdir(dir, 0700) < 0 && errno != EEXIST)
@@ -30,12 +40,15 @@ int data_directory_lock(const char *dir, bool create, int *fd)
     SCOPE_CLOSE int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0)
         return -errno;
+    int rc = create ? sync_above(dir_fd) : 0; /* also if it is there: a start before this one may have made it and been killed */
+    if (rc < 0)
+        return rc;
     int lock = openat(dir_fd, "master.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0)
         return -errno;
     int64_t until_ns = clock_mono_ns() + LOCK_WAIT_NS;
     while (flock(lock, LOCK_EX | LOCK_NB) < 0) {
-        int rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
+        rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
         if (rc != -EBUSY || clock_mono_ns() >= until_ns) {
             (void)close(lock);
             return rc;

@@ -13,7 +13,7 @@
 enum { DATA_DIRECTORY_WHY = 600 };
 
 /* Takes the lock DIR/master.lock, which the kernel gives back when the process ends, however it ends. create: makes
- * the directory (not those above it) if it is missing. 0: *fd holds the lock until it is closed. -ENOENT: no such
+ * the directory (not those above it) if it is missing, durably. 0: *fd holds the lock until it is closed. -ENOENT: no such
  * directory; -EBUSY: another master has it and keeps it for seconds; or what the system said. */
 int data_directory_lock(const char *dir, bool create, int *fd) __attribute__((warn_unused_result));
 

@@ -31,6 +31,15 @@ counted() { # counted PART: prints how many
 }
 
 strace -qq -e trace=none true 2>/dev/null || skip "this machine does not let processes be traced"
+
+step "a new cluster's directory is synced in the one above"
+mkdir "$TEST_DIR/above"
+strace -f -qq -y -e trace=fsync -o "$TEST_DIR/syncs.init" "$BIN/calf-master" --data "$TEST_DIR/above/data" --init --init-only 2>/dev/null ||
+    fail "no new cluster"
+grep -q "<$TEST_DIR/above>) *= 0" "$TEST_DIR/syncs.init" || fail "not synced: $TEST_DIR/above"
+grep -q "<$TEST_DIR/above/data>) *= 0" "$TEST_DIR/syncs.init" || fail "not synced: $TEST_DIR/above/data"
+rm -r "$TEST_DIR/above"
+
 start_master --journal-sync always
 mkdir "$TEST_DIR/disk"
 start_part chunkserver-disk "$BIN/calf-chunkserver" --store "$TEST_DIR/disk" --store-kind disk --size 256m --master "$CONTROL" \
