@@ -61,7 +61,7 @@ comma := ,
 
 LIBS_NNG := -lnng -lmbedtls -lmbedx509 -lmbedcrypto
 LIBS_COMMON := $(LIBS_NNG) -lxxhash
-LIBS_FUSE := $(shell pkg-config --libs fuse3 2>/dev/null || echo -lfuse3) -ldl
+LIBS_FUSE := $(shell pkg-config --libs fuse3 2>/dev/null || echo -lfuse3) -ldl -l:liburing.a
 LIBS_iobench := -laio -ljansson -lm
 
 PROGRAMS := calf-master calf-chunkserver calf-mount calf iobench

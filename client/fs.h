@@ -41,6 +41,9 @@ struct fs_owner {
 /* Blocks until the master answers, however long that is; see master_session_create for its errors. */
 int fs_mount(const struct fs_options *options, struct fs **fs) FS_RESULT;
 
+/* How the kernel's requests come, "uring" or "device", for user.calf.counters; a text that stays. Not said: "none". */
+void fs_note_requests(struct fs *fs, const char *how);
+
 /* Publishes what is to be published, gives everything back, frees. Handles may still be open; none may be used. */
 void fs_unmount(struct fs *fs);
 

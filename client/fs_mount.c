@@ -22,6 +22,7 @@ int fs_mount(const struct fs_options *options, struct fs **fs)
     made->chunk_bytes = welcome->chunk_bytes;
     made->retry_ns = options->retry_ns;
     made->exclusive = options->exclusive;
+    made->requests = "none";
     made->connections = chunk_connections_create(welcome->cluster, options->shm_directory);
     made->files = open_files_create();
     made->stamps = content_stamps_create();
@@ -32,6 +33,11 @@ int fs_mount(const struct fs_options *options, struct fs **fs)
     publisher_start(made);
     *fs = made;
     return 0;
+}
+
+void fs_note_requests(struct fs *fs, const char *how)
+{
+    fs->requests = how;
 }
 
 /* Whoever had handles is gone; what they wrote is published, and the master learns that nothing is open any more. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a mounted file system consists of; for the files of this folder that implement fs.h, not for its users. All members
- * are set before the first request and stay; each is thread-safe by itself.
+ * but `requests` are set before the first request and stay; each is thread-safe by itself.
  */
 #ifndef CALF_FS_STATE_H
 #define CALF_FS_STATE_H
@@ -32,6 +32,7 @@ struct fs {
     uint32_t chunk_bytes;
     int64_t retry_ns;
     bool exclusive;
+    const char *_Atomic requests; /* see fs_note_requests */
     pthread_t publisher;
 };
 

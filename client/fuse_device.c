@@ -12,12 +12,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "client/fuse_uring.h"
+#include "common/log.h"
 #include "common/scope.h"
 
 /* Newer than the headers may be; numbers of the kernel's FUSE protocol. */
 #define KILLPRIV_V2 (1u << 28)
 #define INIT_EXTENDED (1u << 30)
 #define DIRECT_IO_ALLOW_MMAP_2 (1u << 4) /* bit 36, in flags2 */
+#define OVER_IO_URING (1u << 9)          /* bit 41 */
 #define WRITE_KILL_SUIDGID (1u << 2)
 #define OPEN_KILL_SUIDGID (1u << 0)
 #define OPENED_PARALLEL_DIRECT_WRITES (1u << 6)
@@ -31,6 +34,8 @@ static atomic_uint offered, offered2; /* by the kernel in its first request */
 static _Atomic uint64_t init_unique;  /* which reply answers that; 0: none waits */
 static atomic_bool leaves_suid;
 static _Thread_local bool kills_suid, opens;
+static struct fuse_session *the_session;
+static bool wants_uring;
 
 static uint32_t load_u32(const void *at)
 {
@@ -58,7 +63,7 @@ static void note_init(const struct fuse_in_header *header, const uint8_t *body, 
     atomic_store(&init_unique, header->unique);
 }
 
-static void note_request(const uint8_t *data, size_t bytes)
+void fuse_device_note_request(const uint8_t *data, size_t bytes)
 {
     struct fuse_in_header header;
     kills_suid = false;
@@ -90,45 +95,78 @@ static ssize_t pass_request(int fd, void *data, size_t room, void *userdata)
     (void)userdata;
     ssize_t n = read(fd, data, room);
     if (n > 0)
-        note_request((const uint8_t *)data, (size_t)n);
+        fuse_device_note_request((const uint8_t *)data, (size_t)n);
     return n;
 }
 
 /* ---- replies ---- */
 
-static void extend_init(struct iovec *body)
+/* Whether the kernel is told that requests may come by io_uring. */
+static bool offers_uring(void)
+{
+    if (!wants_uring) {
+        log_info("requests come by /dev/fuse (--uring off)");
+        return false;
+    }
+    if (!(atomic_load(&offered2) & OVER_IO_URING)) {
+        log_info("requests come by /dev/fuse: the kernel does not offer io_uring (/sys/module/fuse/parameters/enable_uring)");
+        return false;
+    }
+    int rc = fuse_uring_prepare(the_session);
+    if (rc < 0)
+        log_info("requests come by /dev/fuse: io_uring cannot be used here: %s", strerror(-rc));
+    return rc == 0;
+}
+
+/* True if it says that requests may come by io_uring. */
+static bool extend_init(struct iovec *body)
 {
     uint8_t *at = (uint8_t *)body->iov_base;
     if (body->iov_len < INIT_OUT_LEAST)
-        return;
+        return false;
     if (atomic_load(&offered) & KILLPRIV_V2) {
         add_bits(at + INIT_OUT_FLAGS, KILLPRIV_V2);
         atomic_store(&leaves_suid, true);
     }
-    if (atomic_load(&offered2) & DIRECT_IO_ALLOW_MMAP_2) {
+    uint32_t bits = atomic_load(&offered2) & DIRECT_IO_ALLOW_MMAP_2;
+    bool uring = offers_uring();
+    if (uring)
+        bits |= OVER_IO_URING;
+    if (bits) {
         add_bits(at + INIT_OUT_FLAGS, INIT_EXTENDED);
-        add_bits(at + INIT_OUT_FLAGS2, DIRECT_IO_ALLOW_MMAP_2);
+        add_bits(at + INIT_OUT_FLAGS2, bits);
     }
+    return uring;
+}
+
+static ssize_t send_reply(int fd, const struct iovec *pieces, int count)
+{
+    const struct fuse_out_header *header = (const struct fuse_out_header *)pieces[0].iov_base;
+    return fuse_uring_take_reply(pieces, count) ? (ssize_t)header->len : writev(fd, pieces, count);
 }
 
 static ssize_t pass_reply(int fd, struct iovec *pieces, int count, void *userdata)
 {
     (void)userdata;
     const struct fuse_out_header *header = (const struct fuse_out_header *)pieces[0].iov_base;
+    bool starts_uring = false;
     if (count > 1 && header->error == 0) {
         uint64_t unique = header->unique;
         if (opens && pieces[1].iov_len >= 8) /* fuse_open_out stands last; open_flags and padding end it */
             add_bits((uint8_t *)pieces[1].iov_base + pieces[1].iov_len - 8, OPENED_PARALLEL_DIRECT_WRITES);
         else if (unique && atomic_compare_exchange_strong(&init_unique, &unique, 0))
-            extend_init(&pieces[1]);
+            starts_uring = extend_init(&pieces[1]);
     }
     opens = false;
-    return writev(fd, pieces, count);
+    ssize_t n = send_reply(fd, pieces, count);
+    if (starts_uring)
+        fuse_uring_start();
+    return n;
 }
 
 /* ---- the mount ---- */
 
-int fuse_device_mount(struct fuse_session *session, const char *mountpoint, const char *source, const char *options)
+int fuse_device_mount(struct fuse_session *session, const char *mountpoint, const char *source, const char *options, bool uring)
 {
     static const struct fuse_custom_io io = {.writev = pass_reply, .read = pass_request};
     char text[OPTIONS_BYTES];
@@ -146,6 +184,8 @@ int fuse_device_mount(struct fuse_session *session, const char *mountpoint, cons
         return rc < 0 ? rc : -EIO;
     }
     fd = -1;
+    the_session = session;
+    wants_uring = uring;
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "client/ending.h"
 #include "client/fuse_device.h"
 #include "client/fuse_reply.h"
+#include "client/fuse_uring.h"
 #include "common/check.h"
 #include "common/log.h"
 #include "common/scope.h"
@@ -70,6 +71,7 @@ static void *announce(void *argument)
     struct stat st;
     if (stat(front->options->mountpoint, &st) == 0 && !atomic_load(&front->done)) {
         raise_read_ahead(st.st_dev);
+        fs_note_requests(front->mount.fs, fuse_uring_is_used() ? "uring" : "device");
         front->options->ready(front->options->argument);
     }
     return NULL;
@@ -121,7 +123,8 @@ static int mount_session(struct front *front)
 {
     char options[OPTIONS_BYTES];
     (void)snprintf(options, sizeof options, "default_permissions,allow_other,max_read=%d", WIRE_IO_LIMIT);
-    int rc = fuse_device_mount(front->session, front->options->mountpoint, front->options->source, options);
+    int rc = fuse_device_mount(front->session, front->options->mountpoint, front->options->source, options,
+                               front->options->uring);
     if (rc < 0)
         log_error("cannot mount at %s: %s (root and /dev/fuse are needed)", front->options->mountpoint, strerror(-rc));
     return rc;
@@ -155,7 +158,9 @@ int fuse_front_run(struct fs *fs, const struct fuse_front_options *options)
         return rc;
     }
     rc = serve(&front);
+    fuse_uring_stop();
     fs_lock_end_waits(fs); /* their requests belong to the session that goes now */
+    fuse_uring_join();
     ending_set_hook(NULL, NULL);
     atomic_store(&front.done, true);
     fuse_device_unmount(front.session, options->mountpoint);

@@ -14,6 +14,7 @@ struct fuse_front_options {
     const char *mountpoint; /* absolute */
     const char *source;     /* what mount tables show, without commas */
     bool exclusive;         /* the file system is this mount's alone: the kernel may cache writes */
+    bool uring;             /* requests come by io_uring if the kernel offers it */
     void (*ready)(void *argument); /* called once, by another thread, when the mount answers */
     void *argument;
 };

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 
 #include "client/fuse_reply.h"
+#include "client/fuse_uring.h"
 #include "common/check.h"
 
 /* A request that waits, its thread being free again. */
@@ -67,6 +68,14 @@ static void on_interrupt(fuse_req_t req, void *data)
 static void wait_for(fuse_req_t req, struct fuse_mount *mount, fuse_ino_t ino, struct fs_handle *handle,
                      const struct wire_lock_set *lock)
 {
+    if (fuse_uring_is_used() && fuse_reply_has_signal(req)) {
+        fuse_reply_rc(req, -EINTR);
+        return;
+    }
+    if (!fuse_uring_put_aside()) {
+        fuse_reply_rc(req, -ENOLCK);
+        return;
+    }
     struct waiting *waiting = check_alloc(calloc(1, sizeof *waiting));
     *waiting = (struct waiting){
         .wait = {.handle = handle, .lock = *lock, .done = on_done, .is_given_up = is_given_up},

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client/believable.h"
+#include "client/fuse_uring.h"
 #include "client/retry.h"
 #include "common/clock.h"
 #include "common/scope.h"
@@ -21,26 +22,52 @@ enum { PREFERRED_IO_BYTES = 64 * 1024 };
 /* Nobody else can change anything while an exclusive session lasts. */
 #define EXCLUSIVE_TIMEOUT_S 60.0
 
-/* True if a SIGKILL is pending for that thread. Any signal interrupts a request, but writes to files do not end with EINTR for
- * a signal that is handled. A process of another namespace cannot be looked at and is not let go. */
-static bool is_being_killed(pid_t thread)
+/* A set of signals of a thread, as /proc names it. A process of another namespace cannot be looked at and has none. */
+static uint64_t signals_of(const char *status, const char *name)
 {
-    char path[40], text[4096];
+    const char *line = strstr(status, name);
+    return line ? strtoull(line + strlen(name), NULL, 16) : 0;
+}
+
+/* False if there is nothing to be read. */
+static bool read_status(pid_t thread, char *text, size_t room)
+{
+    char path[40];
     (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)thread);
     SCOPE_CLOSE int fd = thread > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, room - 1);
     if (n <= 0)
         return false;
     text[n] = '\0';
-    const char *line = strstr(text, "\nSigPnd:");
-    return line && (strtoull(line + 8, NULL, 16) >> (SIGKILL - 1) & 1);
+    return true;
 }
 
+/* True if a SIGKILL is pending for that thread. Any signal interrupts a request, but writes to files do not end with EINTR for
+ * a signal that is handled. */
+static bool is_being_killed(pid_t thread)
+{
+    char text[4096];
+    return read_status(thread, text, sizeof text) && (signals_of(text, "\nSigPnd:") >> (SIGKILL - 1) & 1);
+}
+
+bool fuse_reply_has_signal(fuse_req_t req)
+{
+    char text[4096];
+    pid_t thread = fuse_req_ctx(req)->pid;
+    if (!read_status(thread, text, sizeof text))
+        return false;
+    uint64_t pending = signals_of(text, "\nSigPnd:");
+    /* One for the whole process is for its first thread, if that does not block it. Others must not end their waiting for it. */
+    const char *process = strstr(text, "\nTgid:");
+    if (process && strtol(process + 6, NULL, 10) == thread)
+        pending |= signals_of(text, "\nShdPnd:");
+    return pending & ~(signals_of(text, "\nSigBlk:") | signals_of(text, "\nSigIgn:"));
+}
+
+/* The interrupt is what is cheap to ask for. By io_uring it can overtake its request, and is lost then. */
 bool fuse_reply_is_given_up(fuse_req_t req)
 {
-    return fuse_req_interrupted(req) && is_being_killed(fuse_req_ctx(req)->pid);
+    return (fuse_uring_is_used() || fuse_req_interrupted(req)) && is_being_killed(fuse_req_ctx(req)->pid);
 }
 
 static bool is_interrupted(void *argument)

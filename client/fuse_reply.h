@@ -20,8 +20,12 @@ struct fuse_mount {
 /* First in every handler: the mount; from here on retries notice that the request's process is being killed. */
 struct fuse_mount *fuse_reply_begin(fuse_req_t req);
 
-/* True if the request was interrupted and its process is being killed. */
+/* True if the request's process is being killed. */
 bool fuse_reply_is_given_up(fuse_req_t req);
+
+/* True if a signal waits for the request's thread to come back. A kernel that sends requests by io_uring says nothing of one that came
+ * in the moment before the request was taken, and would have its thread wait in spite of it. */
+bool fuse_reply_has_signal(fuse_req_t req);
 
 /* For a request about an inode by number (not an open, which may be late many times): what to answer instead of -ESTALE; any other rc is left alone. The kernel looks an inode
  * that is gone up anew by its path and asks again; if that led the same thread to the same inode, it holds on to a directory

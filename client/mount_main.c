@@ -22,12 +22,13 @@
 #include "common/shared_memory.h"
 
 enum { DONE = 0, FAILED = 1, WRONG = 2 };
+enum { URING_AUTO, URING_OFF };
 
 struct command_line {
     struct address master;
     bool exclusive, foreground;
     uint64_t retry_s, wait_s;
-    unsigned level;
+    unsigned level, uring;
     const char *shm;
     char shm_full[SHARED_MEMORY_DIRECTORY_LIMIT + 1];
     char mountpoint[PATH_MAX];
@@ -47,6 +48,8 @@ static int read_command_line(int argc, char **argv, struct command_line *line)
          .help = "how long an operation tries to reach the cluster before it fails; default 60"},
         {.name = "wait", .kind = OPTION_NUMBER, .argument = "SECONDS", .target = &line->wait_s, .max = 86400,
          .help = "how long to wait for a master that does not answer when mounting; 0: for ever; default 60"},
+        {.name = "uring", .kind = OPTION_CHOICE, .argument = "auto|off", .target = &line->uring,
+         .help = "auto, the default: requests come by io_uring if the kernel offers it; off: by /dev/fuse alone"},
         {.name = "log", .kind = OPTION_CHOICE, .argument = "error|warning|info|debug", .target = &line->level,
          .help = "what is logged; default info"},
         {.name = "foreground", .letter = 'f', .kind = OPTION_FLAG, .target = &line->foreground,
@@ -163,6 +166,7 @@ static int mount_and_serve(struct command_line *line)
     struct fuse_front_options front = {.mountpoint = line->mountpoint,
                                        .source = source,
                                        .exclusive = line->exclusive,
+                                       .uring = line->uring == URING_AUTO,
                                        .ready = on_ready,
                                        .argument = line};
     int rc = fuse_front_run(fs, &front);

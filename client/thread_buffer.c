@@ -10,7 +10,7 @@ enum { ALIGNMENT = 4096 };
 
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static _Thread_local uint8_t *buffer;
+static _Thread_local uint8_t *buffer, *lent;
 
 static void make_key(void)
 {
@@ -19,10 +19,17 @@ static void make_key(void)
 
 uint8_t *thread_buffer_get(void)
 {
+    if (lent)
+        return lent;
     if (!buffer) {
         (void)pthread_once(&key_once, make_key);
         buffer = check_alloc(aligned_alloc(ALIGNMENT, THREAD_BUFFER_BYTES));
         CHECK(pthread_setspecific(key, buffer) == 0);
     }
     return buffer;
+}
+
+void thread_buffer_lend(uint8_t *memory)
+{
+    lent = memory;
 }

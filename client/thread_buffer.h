@@ -12,7 +12,10 @@
 
 enum { THREAD_BUFFER_BYTES = WIRE_PAYLOAD_LIMIT };
 
-/* THREAD_BUFFER_BYTES of page-aligned memory, the same at every call of a thread. */
+/* THREAD_BUFFER_BYTES of page-aligned memory, the same at every call of a thread unless other memory is lent. */
 uint8_t *thread_buffer_get(void);
+
+/* The calling thread's buffer is this memory from now on, as large and as aligned; until NULL is lent. */
+void thread_buffer_lend(uint8_t *memory);
 
 #endif

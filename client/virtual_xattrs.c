@@ -95,10 +95,12 @@ static int print_counters(struct fs *fs, uint64_t ino, FILE *out)
     (void)pthread_once(&hashed, hash_own_program);
     fprintf(out,
             "{\"read_bytes\": %llu, \"read_requests\": %llu, \"write_bytes\": %llu, \"write_requests\": %llu, "
-            "\"servers\": %u, \"write_copies\": %u, \"journal\": \"%s\", \"transport\": \"%s\", \"binary_sha256\": \"%s\", \"client_pid\": %ld}",
+            "\"servers\": %u, \"write_copies\": %u, \"journal\": \"%s\", \"transport\": \"%s\", \"fuse\": \"%s\", "
+            "\"binary_sha256\": \"%s\", \"client_pid\": %ld}",
             (unsigned long long)served.sum.read_bytes, (unsigned long long)served.sum.read_requests,
             (unsigned long long)served.sum.write_bytes, (unsigned long long)served.sum.write_requests, served.servers,
-            root.goal, master_session_welcome(fs->session)->journal, transport_of(&served), own_sha256, (long)getpid());
+            root.goal, master_session_welcome(fs->session)->journal, transport_of(&served), fs->requests,
+            own_sha256, (long)getpid());
     return 0;
 }
 

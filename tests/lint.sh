@@ -57,6 +57,7 @@ check_includes() {
 OWNERS='
 nng/            common/control\.c
 fuse.*          client/fuse_[a-z_]*\.[ch]|tests/bench/bound_fs\.c
+liburing        client/fuse_uring_ring\.h
 libaio          chunkserver/store_aio\.c|iobench/engine_aio\.c
 mbedtls/        common/sha256\.c
 xxhash          common/checksum(_avx2)?\.[ch]

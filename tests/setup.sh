@@ -15,7 +15,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../docker/cluster_process.sh"
 
 BUILD_PACKAGES=(gcc libc6-dev make pkg-config git libfuse3-dev libnng-dev libmbedtls-dev libxxhash-dev libaio-dev
-    libjansson-dev libjs-chart.js iproute2)
+    liburing-dev libjansson-dev libjs-chart.js iproute2)
 CHECK_PACKAGES=(docker-compose clang perl libcmocka-dev shellcheck fio sqlite3 jq attr acl strace
     chromium python3-minimal fonts-liberation)
 DOCKER_PACKAGES=(docker.io iptables)
