@@ -36,6 +36,7 @@ struct scenario_info {
     char disk[RESULT_NAME];         /* the kernel's name of that device, "" where it is none */
     char journal_mode[RESULT_NAME]; /* "always", "interval", or "" where unknown */
     char transport[RESULT_NAME];    /* of data between client and chunkservers: "tcp", "unix", "shm", or "" */
+    char fuse[RESULT_NAME];         /* how the kernel's requests reach the client: "uring", "device", or "" */
     char binary_hash[65];           /* SHA-256 of the client program behind the mount, "" where unknown */
     bool a_a_arm;                   /* the baseline's second arm: shows the noise floor, takes no part in means */
 };

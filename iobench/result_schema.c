@@ -78,6 +78,7 @@ static const struct result_field scenario[] = {
     OPTIONAL(struct scenario_info, disk, RESULT_FIELD_TEXT, "disk"),
     SCENARIO(journal_mode, RESULT_FIELD_TEXT, "journal_mode"),
     OPTIONAL(struct scenario_info, transport, RESULT_FIELD_TEXT, "transport"),
+    OPTIONAL(struct scenario_info, fuse, RESULT_FIELD_TEXT, "fuse"),
     SCENARIO(binary_hash, RESULT_FIELD_TEXT, "binary_sha256"),
     SCENARIO(a_a_arm, RESULT_FIELD_BOOL, "a_a_arm"),
 };

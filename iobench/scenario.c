@@ -119,6 +119,7 @@ int scenario_inspect(struct scenario *s, char why[SCENARIO_WHY])
     served_counters_read(s->mount_point, &counters);
     text_print(s->info->journal_mode, sizeof s->info->journal_mode, "%s", counters.journal_mode);
     text_print(s->info->transport, sizeof s->info->transport, "%s", counters.transport);
+    text_print(s->info->fuse, sizeof s->info->fuse, "%s", counters.fuse);
     text_print(s->info->binary_hash, sizeof s->info->binary_hash, "%s", counters.binary_hash);
     /* cluster.sh keeps the processes' list beside the mount. */
     const char *slash = strrchr(s->mount_point, '/');

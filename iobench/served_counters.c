@@ -52,6 +52,8 @@ void served_counters_parse(const char *text, size_t bytes, struct served_counter
             (void)json_scan_text(&scan, read.binary_hash, sizeof read.binary_hash);
         else if (strcmp(key, "transport") == 0)
             (void)json_scan_text(&scan, read.transport, sizeof read.transport);
+        else if (strcmp(key, "fuse") == 0)
+            (void)json_scan_text(&scan, read.fuse, sizeof read.fuse);
         else if (!take_number(&scan, key, &read, &seen))
             (void)json_scan_skip(&scan);
     }

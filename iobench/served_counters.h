@@ -23,6 +23,7 @@ struct served_counters {
     char journal_mode[64];
     char binary_hash[65];
     char transport[16]; /* how data goes between client and chunkservers: "tcp", "unix", "shm"; "" where unknown */
+    char fuse[16];      /* how the kernel's requests reach the client: "uring", "device"; "" where unknown */
 };
 
 /* Reads the attribute of mount_root. Anything missing or damaged gives .known = false and zeros. */

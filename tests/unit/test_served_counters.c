@@ -21,7 +21,7 @@ static void what_a_mount_answers(void **state)
     (void)state;
     struct served_counters c =
         parse("{\"read_bytes\":4096,\"read_requests\":1,\"write_bytes\":9007199254740993,\"write_requests\":3,"
-              "\"servers\":2,\"journal\":\"interval\",\"binary_sha256\":\"ab12\",\"client_pid\":77,"
+              "\"servers\":2,\"journal\":\"interval\",\"binary_sha256\":\"ab12\",\"client_pid\":77,\"fuse\":\"uring\","
               "\"later\":{\"x\":[1,2.5,null]},\"write_copies\":2}");
     assert_true(c.known);
     assert_int_equal(c.read_bytes, 4096);
@@ -30,6 +30,7 @@ static void what_a_mount_answers(void **state)
     assert_int_equal(c.servers, 2);
     assert_int_equal(c.write_copies, 2);
     assert_string_equal(c.journal_mode, "interval");
+    assert_string_equal(c.fuse, "uring");
     assert_string_equal(c.binary_hash, "ab12");
 }
 
