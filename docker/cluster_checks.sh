@@ -182,7 +182,7 @@ doctor_io_uring() {
     elif [ "$(cat /proc/sys/kernel/io_uring_disabled 2>/dev/null)" = 2 ]; then
         echo "note  io_uring is forbidden here, so requests come by /dev/fuse; to allow it: sysctl kernel.io_uring_disabled=0"
     elif [ "$(cat $file)" = Y ]; then
-        echo "ok    FUSE over io_uring is offered ($file); mounts made from now on use it, but for those in containers"
+        echo "ok    FUSE over io_uring is offered ($file); mounts made from now on use it (in containers not with Docker 25 and newer)"
     else
         echo "note  FUSE over io_uring is off, which small requests would gain from; for mounts made after it: echo 1 >$file"
     fi
