@@ -23,7 +23,7 @@ fsstress        FSSTRESS   tests/campaign/fsstress.sh "$FSSTRESS"
 tools           -          tests/campaign/tools.sh
 ledger          -          env LEDGER_ROUNDS=200 tests/integration/41-ledger.sh
 model           -          env MODEL_SEEDS=10 MODEL_OPS=20000 tests/integration/42-model.sh
-simulation      -          make sim SEEDS=10000
+simulation      -          tests/campaign/simulation.sh 10000 $out/simulation.state
 journal-power   -          env CALF_TEST_CASES=5000 build/release/tests/test_journal_power
 million-files   -          tests/campaign/million-files.sh 1000000 $out/million-files.summary
 cycles          -          make cycles
