@@ -34,7 +34,8 @@ else ifeq ($(MODE),fuzz)
   MODE_CFLAGS := -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
   MODE_LDFLAGS := -fsanitize=address,undefined
 else ifeq ($(MODE),cov)
-  MODE_CFLAGS := -O0 --coverage
+  # Threads count together.
+  MODE_CFLAGS := -O0 --coverage -fprofile-update=atomic
   MODE_LDFLAGS := --coverage
 else
   $(error MODE is release, debug, asan, tsan, fuzz or cov, not '$(MODE)')
@@ -171,6 +172,14 @@ check: setup ## all set-up, then every test of the suite (root)
 .PHONY: demo
 demo: ## all set-up, then the main job: a quick sweep of four deployments and the percentage table (root)
 	$(Q)docker/demo.sh
+
+.PHONY: coverage
+coverage: ## what the tests reach, by file, and which error branches they do not: build/coverage/summary.txt (root; half an hour)
+	$(Q)tests/coverage.sh
+
+.PHONY: integration-sanitized
+integration-sanitized: ## the host scripts with address and undefined sanitizers, the most concurrent also with that for threads (root; ARGS)
+	$(Q)tests/integration/sanitized.sh $(ARGS)
 
 .PHONY: bench-fio-peers
 bench-fio-peers: $(BINARIES) ## calf against MooseFS (Debian's) with the same fio jobs, interleaved, in one table (root)

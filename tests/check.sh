@@ -25,6 +25,7 @@ unit-tsan             150         unit_tsan
 fuzz                  300         run_fuzz
 sim                   180         run_sim
 integration-host      720         integration_host
+integration-asan      90          integration_asan
 integration-containers 640        integration_containers
 '
 
@@ -89,6 +90,8 @@ run_sim() { tests/sim/run-sim.sh; }
 
 # Scripts 10 to 49 need no container, 50 to 69 are about deployments.
 integration_host() { tests/integration/run.sh 1 2 3 4; }
+# A few of the host scripts, locks, damage and two mounts among them; all of them are `make integration-sanitized`.
+integration_asan() { tests/integration/sanitized.sh asan 15 22 31; }
 integration_containers() { tests/integration/run.sh 5 6; }
 
 # Reads the last "KIND: N passed, N failed, N skipped" of a log; prints "PASSED FAILED SKIPPED".

@@ -14,7 +14,7 @@ requires root fuse
 refused() { # refused STATUS TEXT command...
     local expected=$1 text=$2 status=0
     shift 2
-    timeout 20 "$@" </dev/null >"$TEST_DIR/out" 2>"$TEST_DIR/error" || status=$?
+    timeout "$(slowed 20)" "$@" </dev/null >"$TEST_DIR/out" 2>"$TEST_DIR/error" || status=$?
     [ $status -eq "$expected" ] || fail "'$*' ended with status $status, expected $expected: $(cat "$TEST_DIR/error")"
     sed -i '/ info: /d' "$TEST_DIR/error"
     assert_eq "$(wc -l <"$TEST_DIR/error")" 1 "lines on stderr of '$*' ($(cat "$TEST_DIR/error"))"

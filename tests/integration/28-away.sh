@@ -34,7 +34,7 @@ begin=$(date +%s)
 assert_fails 1 dd if=/dev/zero of="$FAST/file" bs=4k count=1 conv=notrunc,fsync 2>"$TEST_DIR/error"
 grep -Eq 'Input/output error|Connection timed out' "$TEST_DIR/error" || fail "$(cat "$TEST_DIR/error")"
 took=$(($(date +%s) - begin))
-[ $took -ge 3 ] && [ $took -le 15 ] || fail "with a limit of 4 s it failed after $took s"
+[ $took -ge 3 ] && [ $took -le "$(slowed 15)" ] || fail "with a limit of 4 s it failed after $took s"
 mkdir "$FAST/d" && : >"$FAST/d/f" && ls -l "$FAST/d" >/dev/null
 grep -q '127.0.0.1:[0-9]*' "$TEST_DIR/mount-fast.log" || fail "the log names no address"
 until [ $((SECONDS - away)) -ge 20 ]; do
@@ -58,9 +58,9 @@ wait_for "it is registered" 15 servers_are 3
 # Whatever the placement says, some of these have a copy there: they are written elsewhere, or fail in bounded time.
 begin=$(date +%s)
 for i in 1 2 3 4 5 6; do
-    timeout 30 cp "$TEST_DIR/expected" "$FAST/n$i" || [ $? -ne 124 ] || fail "a write hangs"
+    timeout "$(slowed 30)" cp "$TEST_DIR/expected" "$FAST/n$i" || [ $? -ne 124 ] || fail "a write hangs"
 done
-[ $(($(date +%s) - begin)) -lt 60 ] || fail "writes took $(($(date +%s) - begin)) s"
+[ $(($(date +%s) - begin)) -lt "$(slowed 60)" ] || fail "writes took $(($(date +%s) - begin)) s"
 grep -q "127.0.0.1:$nobody" "$TEST_DIR"/mount-*.log "$TEST_DIR"/chunkserver-*.log || fail "no log names the address"
 stop_part chunkserver-9
 
@@ -72,13 +72,13 @@ start_part stray "$BIN/calf-chunkserver" --store "$TEST_DIR/other-store" --size 
 joined() { grep -q registered "$TEST_DIR/stray.log"; }
 wait_for "it joins the other cluster" 20 joined
 stop_part stray
-assert_fails 1 timeout 20 "$BIN/calf-chunkserver" --store "$TEST_DIR/other-store" --size 64m --master "$CONTROL" \
+assert_fails 1 timeout "$(slowed 20)" "$BIN/calf-chunkserver" --store "$TEST_DIR/other-store" --size 64m --master "$CONTROL" \
     --listen "127.0.0.1:$(free_port)" 2>"$TEST_DIR/error"
 grep -q 'belongs to another cluster' "$TEST_DIR/error" || fail "no reason: $(cat "$TEST_DIR/error")"
 
 step "a mount without a master"
 mkdir "$TEST_DIR/never"
 begin=$(date +%s)
-assert_fails 1 timeout 20 "$BIN/calf-mount" --master "127.0.0.1:$(free_port)" --wait 2 "$TEST_DIR/never" -f 2>"$TEST_DIR/error"
-[ $(($(date +%s) - begin)) -le 10 ] || fail "it waited for $(($(date +%s) - begin)) s"
+assert_fails 1 timeout "$(slowed 20)" "$BIN/calf-mount" --master "127.0.0.1:$(free_port)" --wait 2 "$TEST_DIR/never" -f 2>"$TEST_DIR/error"
+[ $(($(date +%s) - begin)) -le "$(slowed 10)" ] || fail "it waited for $(($(date +%s) - begin)) s"
 grep -q 'within 2 s' "$TEST_DIR/error" || fail "no clear line: $(cat "$TEST_DIR/error")"

@@ -112,9 +112,13 @@ requires() {
 
 # --- waiting ---------------------------------------------------------------------------------------------------------
 
+# A limit on time, in whatever unit, for the programs at hand: with sanitizers they are slower (CALF_TIME_FACTOR).
+slowed() { echo $(($1 * ${CALF_TIME_FACTOR:-1})); }
+
 # Polls until the command succeeds; fails when it has not within SECONDS. Never a bare sleep.
 wait_for() { # wait_for "description" SECONDS command...
-    local what=$1 limit=$2 begin=$SECONDS
+    local what=$1 limit begin=$SECONDS
+    limit=$(slowed "$2")
     shift 2
     [[ $1 != assert_* ]] || fail "wait_for $1: what fails does not come back to be asked again"
     until "$@" >/dev/null 2>&1; do
@@ -125,7 +129,8 @@ wait_for() { # wait_for "description" SECONDS command...
 
 # The same while PART starts: that it ended ends the waiting.
 wait_for_start() { # wait_for_start PART "description" SECONDS command...
-    local part=$1 what=$2 limit=$3 begin=$SECONDS
+    local part=$1 what=$2 limit begin=$SECONDS
+    limit=$(slowed "$3")
     shift 3
     until "$@" >/dev/null 2>&1; do
         part_runs "$part" || fail "$part ended by itself: $(tail -n 1 "$TEST_DIR/$part.log")"

@@ -7,7 +7,7 @@
 #
 # usage: run.sh [PATTERN...]        PATTERN: part of a script's name, e.g. 10-basics or 5; none means all
 # A script's time limit is 180 s, or what its line "# timeout: SECONDS" says. CALF_BIN: other programs than the release's.
-# CALF_TIME_FACTOR multiplies the limits (sanitizers). CALF_KEEP=1 keeps all directories.
+# CALF_TIME_FACTOR multiplies the limits (sanitizers, see sanitized.sh). CALF_KEEP=1 keeps all directories.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -54,15 +54,25 @@ end_what_was_left() { # end_what_was_left MARK DIR
     done
 }
 
-# What a daemon must never write: a sanitizer's finding or a failed CHECK. A script may not notice.
+# What no program may write: a sanitizer's finding or a failed CHECK. A script may not notice. Sanitizers write files of their own,
+# for the output of many a program goes elsewhere.
 found_in_logs() { # found_in_logs DIR
-    grep -aEH 'AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|CHECK failed' "$1"/*.log 2>/dev/null | head -n 5
+    grep -aEH 'AddressSanitizer|LeakSanitizer|ThreadSanitizer|runtime error:|CHECK failed' "$1"/*.log "$1"/sanitizer.* 2>/dev/null |
+        head -n 5
+}
+
+sanitizer_options() { # sanitizer_options DIR: NAME=VALUE, a line each
+    local name
+    for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+        echo "$name=${!name:+${!name}:}log_path=$1/sanitizer"
+    done
+    echo "LSAN_OPTIONS=${LSAN_OPTIONS:+$LSAN_OPTIONS:}suppressions=$here/lsan.supp:print_suppressions=0"
 }
 
 show_failure() { # show_failure DIR NAME
     local log
     tail -n 60 "$1.output" | sed 's/^/    /'
-    for log in "$1"/*.log; do
+    for log in "$1"/*.log "$1"/sanitizer.*; do
         if [ -s "$log" ]; then
             echo "    -- last lines of ${log##*/}"
             tail -n 15 "$log" | cut -c1-400 | sed 's/^/    /'
@@ -73,14 +83,15 @@ show_failure() { # show_failure DIR NAME
 }
 
 run_script() {
-    local script=$1 name dir limit start took status left mark
+    local script=$1 name dir limit start took status left mark sanitizers
     name=$(basename "$script" .sh)
     dir=$(mktemp -d "${TMPDIR:-/tmp}/calf.$name.XXXXXX") || exit 1
     mark=$dir
     limit=$(sed -n 's/^# timeout: \([0-9][0-9]*\)$/\1/p' "$script" | head -n 1)
     limit=$((${limit:-180} * factor))
     start=$(now_ms)
-    CALF_TEST_MARK=$mark TEST_DIR=$dir timeout --kill-after=20 "$limit" bash "$script" \
+    mapfile -t sanitizers < <(sanitizer_options "$dir")
+    env "${sanitizers[@]}" CALF_TEST_MARK="$mark" TEST_DIR="$dir" timeout --kill-after=20 "$limit" bash "$script" \
         </dev/null >"$dir.output" 2>&1
     status=$?
     took=$(seconds $(($(now_ms) - start)))
