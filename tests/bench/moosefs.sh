@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # MooseFS from Debian's packages as a peer: one master, N chunkservers on RAM disks, goal 1, one mount; all in a network
-# namespace of their own, since a MooseFS chunkserver refuses a master on loopback.
+# namespace of their own, since a MooseFS chunkserver refuses a master on loopback. All its settings are the defaults but those
+# that bring the space of deleted files back within seconds instead of a day: a RAM disk has no room to wait for it.
 # usage: moosefs.sh up [N [BYTES_EACH]] | down         prints the mount point
 set -euo pipefail
 
@@ -48,6 +49,9 @@ TOPOLOGY_FILENAME = $dir/etc/topology.cfg
 MATOCS_LISTEN_HOST = $address
 MATOCL_LISTEN_HOST = $address
 MATOML_LISTEN_HOST = $address
+CHUNKS_LOOP_MIN_TIME = 5
+CHUNKS_SOFT_DEL_LIMIT = 1000
+CHUNKS_HARD_DEL_LIMIT = 1000
 EOF
     cp /var/lib/mfs/metadata.mfs.empty "$dir/master/metadata.mfs"
     chown -R mfs:mfs "$dir/master"
@@ -91,6 +95,7 @@ up() {
     done
     has_space || die "no chunkserver registered, see $dir"
     in_namespace mfssetsclass 1 "$dir/mnt" >/dev/null
+    in_namespace mfssettrashretention 0 "$dir/mnt" >/dev/null
     echo "$dir/mnt"
 }
 

@@ -63,7 +63,7 @@ bound_up() { # bound_up NAME arguments after the mount point...
 
 mkdir -p "$state"
 "$here/moosefs.sh" down
-moosefs=$("$here/moosefs.sh" up 2 1500m)
+moosefs=$("$here/moosefs.sh" up 2 2500m)
 [ "$goal" -eq 1 ] || ip netns exec calf-peer-mfs mfssetsclass "$goal" "$moosefs" >/dev/null
 CALF_PORT_BASE=7600 "$cluster" up bare --chunkservers 2 --size 1500m --goal "$goal" --state "$state/tcp" >&2
 CALF_PORT_BASE=8100 "$cluster" up bare --chunkservers 2 --size 1500m --goal "$goal" --exclusive --state "$state/exclusive" >&2
