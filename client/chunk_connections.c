@@ -5,10 +5,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "client/log_gate.h"
 #include "client/shm_link.h"
+#include "client/write_memory.h"
 #include "common/check.h"
 #include "common/checksum.h"
 #include "common/log.h"
@@ -28,9 +28,9 @@ struct connection {
     struct stream stream;
     uint32_t sequence;
     bool local;           /* to the server's Unix socket */
-    bool memory_refused;  /* or there is none to give */
-    uint8_t *memory;      /* shared with the server, for the data of writes; NULL: none yet */
-    bool used_before; /* lay idle: that it is broken says nothing about the server */
+    bool memory_refused;  /* by the server */
+    uint64_t memory;      /* the number of the write_memory that the server has; 0: none yet */
+    bool used_before;     /* lay idle: that it is broken says nothing about the server */
     struct connection *next;
 };
 
@@ -61,6 +61,8 @@ struct chunk_connections *chunk_connections_create(uint64_t cluster, const char 
     struct chunk_connections *set = check_alloc(calloc(1, sizeof *set));
     set->cluster = cluster;
     set->shm_directory = shm_directory ? check_alloc(strdup(shm_directory)) : NULL;
+    if (shm_directory)
+        write_memory_enable();
     (void)pthread_mutex_init(&set->lock, NULL);
     return set;
 }
@@ -68,8 +70,6 @@ struct chunk_connections *chunk_connections_create(uint64_t cluster, const char 
 static void close_connection(struct connection *connection)
 {
     stream_close(&connection->stream);
-    if (connection->memory)
-        (void)munmap(connection->memory, WIRE_IO_LIMIT);
     free(connection);
 }
 
@@ -209,17 +209,39 @@ static bool goes_by_memory(struct chunk_server *server)
     return rc == 0;
 }
 
+/* The idle connection whose server has this thread's memory, else one that has nobody's, else the first if there are many; NULL: it is
+ * better to make one. The server's lock is held. */
+static struct connection *pick_idle(struct chunk_server *server)
+{
+    const struct write_memory *memory = server->link ? write_memory_get() : NULL;
+    struct connection **best = server->idle ? &server->idle : NULL;
+    if (memory) {
+        best = NULL;
+        for (struct connection **at = &server->idle; *at; at = &(*at)->next) {
+            if ((*at)->memory == memory->number) {
+                best = at;
+                break;
+            }
+            if ((*at)->memory == 0 || (!best && server->idle_count == IDLE_LIMIT))
+                best = at;
+        }
+    }
+    if (!best)
+        return NULL;
+    struct connection *connection = *best;
+    *best = connection->next;
+    server->idle_count--;
+    return connection;
+}
+
 static int take_connection(struct chunk_server *server, struct connection **taken)
 {
     bool local = goes_by_memory(server);
     {
         SCOPE_UNLOCK(&server->lock);
-        *taken = server->idle;
-        if (*taken) {
-            server->idle = (*taken)->next;
-            server->idle_count--;
+        *taken = pick_idle(server);
+        if (*taken)
             return 0;
-        }
     }
     int rc = local ? make_connection(server, true, taken) : -ENOTCONN;
     if (rc < 0)
@@ -368,14 +390,27 @@ static int send_write(struct connection *connection, uint16_t type, const uint8_
     return stream_send(&connection->stream, &header, body, &payload, data_bytes ? 1 : 0);
 }
 
-/* Memory for the data of a write that way, if both ends have some. */
-static int find_memory(struct connection *connection)
+/* Where the data of a write lies in memory that the server has; -1: nowhere. *rc < 0: the connection broke. */
+static int64_t place_data(struct connection *connection, const uint8_t *data, uint32_t bytes, int *rc)
 {
-    if (!connection->local || connection->memory || connection->memory_refused)
-        return 0;
-    int rc = shm_link_give_memory(&connection->stream, ++connection->sequence, &connection->memory);
-    connection->memory_refused = rc == 0 && !connection->memory;
-    return rc;
+    const struct write_memory *memory = connection->local && !connection->memory_refused ? write_memory_get() : NULL;
+    *rc = 0;
+    if (!memory)
+        return -1;
+    if (connection->memory != memory->number) {
+        int result;
+        *rc = shm_link_give_memory(&connection->stream, ++connection->sequence, memory->fd, WRITE_MEMORY_BYTES, &result);
+        if (*rc < 0)
+            return -1;
+        connection->memory_refused = result < 0;
+        if (result < 0)
+            return -1;
+        connection->memory = memory->number;
+    }
+    if (data >= memory->received && data < memory->copied)
+        return data - memory->received;
+    memcpy(memory->copied, data, bytes);
+    return memory->copied - memory->received;
 }
 
 static int run_write(struct connection *connection, struct exchange *exchange)
@@ -386,11 +421,12 @@ static int run_write(struct connection *connection, struct exchange *exchange)
     struct wire_header header;
     uint16_t type = WIRE_TYPE_chunk_write;
     uint32_t data_bytes = request->flags & WIRE_WRITE_ZERO ? 0 : request->length;
-    int rc = data_bytes ? find_memory(connection) : 0;
+    int rc = 0;
+    int64_t at = data_bytes ? place_data(connection, exchange->data, data_bytes, &rc) : -1;
     if (rc < 0)
         return rc;
-    if (data_bytes && connection->memory) {
-        struct wire_shared_write shared = {.at = 0,
+    if (at >= 0) {
+        struct wire_shared_write shared = {.at = (uint32_t)at,
                                            .chunk_id = request->chunk_id,
                                            .version = request->version,
                                            .flags = request->flags,
@@ -399,7 +435,6 @@ static int run_write(struct connection *connection, struct exchange *exchange)
                                            .checksums = request->checksums,
                                            .chain = request->chain};
         type = WIRE_TYPE_shared_write;
-        memcpy(connection->memory, exchange->data, data_bytes);
         data_bytes = 0;
         wire_put_shared_write(&out, &shared);
     } else {

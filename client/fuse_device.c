@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "client/fuse_uring.h"
+#include "client/write_memory.h"
 #include "common/log.h"
 #include "common/scope.h"
 
@@ -25,7 +26,7 @@
 #define OPEN_KILL_SUIDGID (1u << 0)
 #define OPENED_PARALLEL_DIRECT_WRITES (1u << 6)
 
-enum { OPTIONS_BYTES = 256 };
+enum { OPTIONS_BYTES = 256, WRITE_HEADERS_BYTES = sizeof(struct fuse_in_header) + sizeof(struct fuse_write_in) };
 
 /* Of fuse_init_in and fuse_init_out, whose later members are not in every header. */
 enum { INIT_IN_FLAGS = 12, INIT_IN_FLAGS2 = 16, INIT_OUT_FLAGS = 12, INIT_OUT_FLAGS2 = 32, INIT_OUT_LEAST = 36 };
@@ -36,6 +37,7 @@ static atomic_bool leaves_suid;
 static _Thread_local bool kills_suid, opens;
 static struct fuse_session *the_session;
 static bool wants_uring;
+static _Thread_local const uint8_t *write_data; /* of the request in hand; NULL: where libfuse has it */
 
 static uint32_t load_u32(const void *at)
 {
@@ -90,10 +92,37 @@ void fuse_device_note_request(const uint8_t *data, size_t bytes)
     }
 }
 
+/* What follows the headers of a write is received where it can stay until a chunkserver has it. Other requests are put together
+ * again: names and the like, a few bytes. */
+static ssize_t receive(int fd, uint8_t *data, size_t room)
+{
+    const struct write_memory *memory = write_memory_get();
+    struct iovec pieces[2] = {{data, WRITE_HEADERS_BYTES}};
+    write_data = NULL;
+    if (!memory || room < WRITE_HEADERS_BYTES + WIRE_IO_LIMIT)
+        return read(fd, data, room);
+    pieces[1] = (struct iovec){memory->received, WIRE_IO_LIMIT};
+    ssize_t n = readv(fd, pieces, 2);
+    struct fuse_in_header header;
+    if (n <= WRITE_HEADERS_BYTES)
+        return n;
+    memcpy(&header, data, sizeof header);
+    if (header.opcode == FUSE_WRITE)
+        write_data = memory->received;
+    else
+        memcpy(data + WRITE_HEADERS_BYTES, memory->received, (size_t)n - WRITE_HEADERS_BYTES);
+    return n;
+}
+
+const void *fuse_device_write_data(const void *data)
+{
+    return write_data ? write_data : data;
+}
+
 static ssize_t pass_request(int fd, void *data, size_t room, void *userdata)
 {
     (void)userdata;
-    ssize_t n = read(fd, data, room);
+    ssize_t n = receive(fd, data, room);
     if (n > 0)
         fuse_device_note_request((const uint8_t *)data, (size_t)n);
     return n;

@@ -25,6 +25,10 @@ void fuse_device_unmount(struct fuse_session *session, const char *mountpoint);
 /* What is to be known of a request that this thread handles next; for those that do not come from the device's descriptor. */
 void fuse_device_note_request(const uint8_t *data, size_t bytes);
 
+/* The data of the write that this thread handles, for which libfuse gives `data`: it may have been received elsewhere
+ * (write_memory.h). Valid until the next request. */
+const void *fuse_device_write_data(const void *data);
+
 /* Whether the request that this thread handles must clear set-user-id and set-group-id: a write, or an open with
  * O_TRUNC, by somebody without the right to keep them. Truncations and changes of owner say it by themselves. */
 bool fuse_device_kills_suid(void);

@@ -98,6 +98,7 @@ static void on_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, s
 static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t offset, struct fuse_file_info *fi)
 {
     struct fuse_mount *mount = fuse_reply_begin(req);
+    data = fuse_device_write_data(data);
     int64_t n = kill_suid(mount, ino, handle_of(fi));
     if (n < 0) {
         fuse_reply_rc(req, (int)n);

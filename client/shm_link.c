@@ -204,20 +204,9 @@ static int give(struct stream *stream, uint32_t sequence, uint8_t purpose, uint3
     return 0;
 }
 
-int shm_link_give_memory(struct stream *stream, uint32_t sequence, uint8_t **memory)
+int shm_link_give_memory(struct stream *stream, uint32_t sequence, int fd, uint32_t bytes, int *result)
 {
-    void *map;
-    int result;
-    *memory = NULL;
-    SCOPE_CLOSE int fd = shared_memory_create(WIRE_IO_LIMIT, &map);
-    if (fd < 0)
-        return 0;
-    int rc = give(stream, sequence, WIRE_MEMORY_WRITES, WIRE_IO_LIMIT, fd, &result);
-    if (rc == 0 && result == 0)
-        *memory = map;
-    else
-        (void)munmap(map, WIRE_IO_LIMIT);
-    return rc;
+    return give(stream, sequence, WIRE_MEMORY_WRITES, bytes, fd, result);
 }
 
 int shm_link_raise(struct shm_link *link, struct stream *stream, uint32_t sequence)

@@ -50,8 +50,9 @@ int shm_link_read(struct shm_link *link, const struct wire_chunk_read *request, 
 int shm_link_ask(struct shm_link *link, struct stream *stream, uint32_t sequence, const struct wire_chunk_read *wanted,
                  int *result) __attribute__((warn_unused_result));
 
-/* Gives the server WIRE_IO_LIMIT bytes of memory for the data of writes on this local connection. *memory is the caller's
- * for munmap(2); NULL: the server does not want it. -errno: the connection is of no more use. */
-int shm_link_give_memory(struct stream *stream, uint32_t sequence, uint8_t **memory) __attribute__((warn_unused_result));
+/* Gives the server the descriptor of that many bytes for the data of writes on this local connection, in place of what it had. *result:
+ * 0, or why the server does not want it. -errno: the connection is of no more use. */
+int shm_link_give_memory(struct stream *stream, uint32_t sequence, int fd, uint32_t bytes, int *result)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -14,6 +14,7 @@
 #include "chunkserver/data_service.h"
 #include "chunkserver/shm_listen.h"
 #include "client/chunk_connections.h"
+#include "client/write_memory.h"
 #include "common/log.h"
 #include "common/shared_memory.h"
 #include "data_client.h"
@@ -105,6 +106,62 @@ static void reads_and_writes_go_through_memory(void **state)
     assert_int_equal(n.write_bytes, sizeof data + 3000);
     assert_int_equal(n.tcp_clients, 0);
     assert_int_equal(n.shm_clients, 2);
+    world_stop(&w);
+}
+
+enum { THREADS = 80 /* more than connections are kept idle */, TURNS = 12 };
+
+struct own_blocks {
+    struct world *w;
+    uint32_t number;
+    pthread_t thread;
+};
+
+/* Writes two blocks of its own again and again, one from where a request is received and one from elsewhere, while all
+ * threads take connections from one another; what it reads back must be the last of both. */
+static void *write_own_blocks(void *argument)
+{
+    struct own_blocks *own = argument;
+    uint8_t other[BLOCK], back[2 * BLOCK];
+    const struct write_memory *memory = write_memory_get();
+    uint32_t at = 2 * own->number * BLOCK;
+    if (!memory)
+        return "no memory";
+    for (uint8_t turn = 1; turn <= TURNS; turn++) {
+        uint8_t *received = memory->received + 7 * turn;
+        memset(received, (int)own->number + turn, BLOCK);
+        memset(other, (int)own->number ^ turn, BLOCK);
+        if (write_blocks(own->w, 1, at + BLOCK, BLOCK, other) < 0 || write_blocks(own->w, 1, at, BLOCK, received) < 0)
+            return "write";
+        if (read_blocks(own->w, 1, at, 2 * BLOCK, back) < 0)
+            return "read";
+        if (memcmp(back, received, BLOCK) != 0 || memcmp(back + BLOCK, other, BLOCK) != 0)
+            return "another's data";
+    }
+    return NULL;
+}
+
+static void each_thread_writes_from_its_own_memory(void **state)
+{
+    (void)state;
+    struct world w;
+    struct own_blocks own[THREADS];
+    uint8_t first[BLOCK] = {1};
+    world_start(&w, true);
+    assert_int_equal(write_blocks(&w, 1, 0, BLOCK, first), 0);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        own[i] = (struct own_blocks){.w = &w, .number = i};
+        assert_int_equal(pthread_create(&own[i].thread, NULL, write_own_blocks, &own[i]), 0);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        void *fault;
+        assert_int_equal(pthread_join(own[i].thread, &fault), 0);
+        if (fault)
+            fail_msg("thread %u: %s", i, (const char *)fault);
+    }
+    struct wire_counters n;
+    assert_int_equal(chunk_connections_counters(w.server, &n), 0);
+    assert_int_equal(n.tcp_clients, 0);
     world_stop(&w);
 }
 
@@ -288,6 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_and_writes_go_through_memory),
+        cmocka_unit_test(each_thread_writes_from_its_own_memory),
         cmocka_unit_test(versions_and_damage_are_as_over_tcp),
         cmocka_unit_test(a_server_that_comes_back_shares_again),
         cmocka_unit_test(without_a_socket_it_is_tcp),
