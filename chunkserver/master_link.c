@@ -17,6 +17,7 @@
 
 enum {
     CALL_TIMEOUT_MS = 5000, /* well above the second for which the master holds a poll */
+    LEAVE_TIMEOUT_MS = 500, /* a master that is away does not hold up the end */
     RETRY_MS = 300,
     LOG_EVERY_S = 10,
     RESULT_BYTES = 16, /* at most, of a record in a poll */
@@ -259,6 +260,29 @@ static int poll_once(struct master_link *link)
     return 0;
 }
 
+/* So that nothing new is placed here in the seconds until the master would notice by itself. */
+static void say_goodbye(const struct master_link *link)
+{
+    struct control_client *client; /* the link's own may be in the middle of a poll */
+    struct wire_header reply;
+    union wire_any value;
+    struct store_usage usage;
+    if (link->server_id == 0 || control_connect(&link->options.master, &client) < 0)
+        return;
+    link->options.store->ops->usage(link->options.store, &usage);
+    union wire_any request = {.server_poll = {.server_id = link->server_id,
+                                              .start = link->start,
+                                              .total_bytes = usage.total_bytes,
+                                              .used_bytes = usage.used_bytes,
+                                              .chunks = usage.chunks,
+                                              .counters = serve_counters_read(link->options.counters),
+                                              .leaving = 1}};
+    int rc = control_call(client, WIRE_TYPE_server_poll, &request, LEAVE_TIMEOUT_MS, &reply, &value);
+    if (rc < 0)
+        log_info("the master was not told: %s", strerror(-rc));
+    control_client_destroy(client);
+}
+
 static void *run(void *argument)
 {
     struct master_link *link = (struct master_link *)argument;
@@ -293,6 +317,7 @@ void master_link_destroy(struct master_link *link)
     link->stop = true;
     control_client_cancel(link->client);
     (void)pthread_join(link->thread, NULL);
+    say_goodbye(link);
     master_commands_destroy(link->commands);
     control_client_destroy(link->client);
     free(link);

@@ -465,7 +465,8 @@ enum {
     F(u64, chunks, 0, "")                                                                                            \
     F(rec_counters, counters, 0, "")                                                                                 \
     F(list_command_result, results, WIRE_COMMANDS_LIMIT, "of earlier commands; repeated until a poll was answered") \
-    F(list_chunk_report, damaged, WIRE_COMMANDS_LIMIT, "found damaged since the last answered poll")
+    F(list_chunk_report, damaged, WIRE_COMMANDS_LIMIT, "found damaged since the last answered poll")                 \
+    F(u8, leaving, 0, "1: it ends now; answered at once, without commands")
 #define WIRE_FIELDS_server_poll_reply(F)                                                                             \
     F(u8, register_again, 0, "1: the master does not know this registration")                                        \
     F(list_command, commands, WIRE_COMMANDS_LIMIT, "")

@@ -148,6 +148,15 @@ static void take_results(struct master *master, struct server *server, const str
         chunk_reports_damaged(&master->core, server, &report);
 }
 
+/* From now on nothing is expected of it, or given to it, until it registers again. */
+static void lose(struct master *master, struct server *server)
+{
+    server_lost(server);
+    server->lost_ns = master->now.mono_ns;
+    chunk_ops_server_gone(&master->core, server, master->now);
+    master->core.wake = true;
+}
+
 static void take_poll(struct server_control *control, struct control_request *request,
                       const struct wire_server_poll *asked)
 {
@@ -167,6 +176,14 @@ static void take_poll(struct server_control *control, struct control_request *re
     struct held_poll *poll = &control->polls[server->id];
     if (poll->request)
         control_drop(poll->request); /* it was sent again */
+    if (asked->leaving) {
+        union wire_any reply = {.server_poll_reply = {.register_again = 0}};
+        log_info("chunkserver %u at %s:%u leaves", server->id, server->host, server->port);
+        poll->request = NULL;
+        lose(master, server);
+        reply_later(control, request, WIRE_OK, &reply);
+        return;
+    }
     *poll = (struct held_poll){.request = request, .since_ns = master->now.mono_ns};
 }
 
@@ -304,10 +321,7 @@ void server_control_tick(struct server_control *control)
             continue;
         log_warning("chunkserver %u at %s:%u is away: it has not asked for commands for %lld s", server->id,
                     server->host, server->port, (long long)(SERVER_AWAY_NS / NS_PER_S));
-        server_lost(server);
-        server->lost_ns = master->now.mono_ns;
-        chunk_ops_server_gone(&master->core, server, master->now);
-        master->core.wake = true;
+        lose(master, server);
     }
 }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # All chunkservers are away for 20 s: writers and readers wait and finish. For longer than the limit: EIO in bounded time, the log names
-# the address, and the same mount works again when they are back. A chunkserver that announces an address where nobody is, or belongs to another
-# cluster: said in one line. A mount without a master ends after its wait.
+# the address, and the same mount works again when they are back. One that is told to end takes no write of a new file with it. A chunkserver that
+# announces an address where nobody is, or belongs to another cluster: said in one line. A mount without a master ends after its wait.
 # timeout: 150
 . "$(dirname "$0")/lib.sh"
 
@@ -63,6 +63,17 @@ done
 [ $(($(date +%s) - begin)) -lt "$(slowed 60)" ] || fail "writes took $(($(date +%s) - begin)) s"
 grep -q "127.0.0.1:$nobody" "$TEST_DIR"/mount-*.log "$TEST_DIR"/chunkserver-*.log || fail "no log names the address"
 stop_part chunkserver-9
+
+step "one that is told to end is away at once: nothing new is placed there"
+stop_part chunkserver-1
+assert_eq "$(status_number servers_connected)" 1 "connected"
+mkdir "$FAST/elsewhere"
+calf goal set 1 "$FAST/elsewhere"
+for i in 1 2 3 4 5 6; do
+    timeout "$(slowed 4)" cp "$TEST_DIR/expected" "$FAST/elsewhere/$i" || fail "file $i was not written: status $?"
+done
+restart_part chunkserver-1
+wait_for "it is back" 15 servers_are 2
 
 step "a chunkserver of another cluster"
 mkdir "$TEST_DIR/other" "$TEST_DIR/other-store"
