@@ -35,6 +35,10 @@ static struct fs_handle *make_handle(struct open_file *file, uint32_t generation
     handle->read_only = (flags & WIRE_OPEN_READ_ONLY) != 0;
     SCOPE_UNLOCK(&file->lock);
     handle->errors_seen = file->error_count;
+    handle->next = file->first_handle;
+    if (handle->next)
+        handle->next->previous = handle;
+    file->first_handle = handle;
     file->handles++;
     file->writable_handles += !handle->read_only;
     return handle;
@@ -140,19 +144,27 @@ int fs_handle_revive(struct fs *fs, struct fs_handle *handle)
     return rc;
 }
 
+/* True if the file has no other. */
+static bool end_handle(struct open_file *file, struct fs_handle *handle)
+{
+    SCOPE_UNLOCK(&file->lock);
+    if (handle->previous)
+        handle->previous->next = handle->next;
+    else
+        file->first_handle = handle->next;
+    if (handle->next)
+        handle->next->previous = handle->previous;
+    file->writable_handles -= !handle->read_only;
+    free(handle);
+    return --file->handles == 0;
+}
+
 void fs_release(struct fs *fs, struct fs_handle *handle)
 {
     struct open_file *file = handle->file;
-    bool last;
     uint32_t generation, opens = 0;
-    bool read_only = handle->read_only;
     fs_lock_release(fs, handle);
-    free(handle);
-    {
-        SCOPE_UNLOCK(&file->lock);
-        last = --file->handles == 0;
-        file->writable_handles -= !read_only;
-    }
+    bool last = end_handle(file, handle);
     if (last) {
         int rc = publisher_publish(fs, file, PUBLISHER_LEASES);
         if (rc < 0)

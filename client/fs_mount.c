@@ -51,7 +51,10 @@ static void close_files(struct fs *fs)
         if (rc < 0)
             log_error("the last writes to inode %llu could not be published: %s", (unsigned long long)file->ino,
                       strerror(-rc));
-        while (file->handles) {
+        while (file->first_handle) {
+            struct fs_handle *handle = file->first_handle;
+            file->first_handle = handle->next;
+            free(handle);
             file->handles--;
             open_files_put(file);
         }

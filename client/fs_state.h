@@ -39,6 +39,7 @@ struct fs {
 /* One handle of an open file. Belongs to whoever opened it; its file may be used by many threads at once. */
 struct fs_handle {
     struct open_file *file; /* a reference */
+    struct fs_handle *next, *previous; /* of the file's handles, under its lock */
     uint32_t errors_seen;   /* under the file's lock */
     _Atomic uint32_t generation; /* of the session in which the master counts this open */
     bool read_only;

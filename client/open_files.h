@@ -23,6 +23,8 @@
 
 struct open_files;
 
+struct fs_handle;
+
 struct open_file {
     uint64_t ino;
     struct open_files *table;
@@ -45,6 +47,7 @@ struct open_file {
     uint32_t opens;      /* that the master counts */
     uint32_t handles;
     uint32_t writable_handles; /* of those */
+    struct fs_handle *first_handle;
 
     struct wire_attr attr; /* newest seen; ino 0: none yet */
     uint64_t length_local; /* end of the furthest acknowledged write; 0: none */

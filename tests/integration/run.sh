@@ -66,7 +66,6 @@ sanitizer_options() { # sanitizer_options DIR: NAME=VALUE, a line each
     for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
         echo "$name=${!name:+${!name}:}log_path=$1/sanitizer"
     done
-    echo "LSAN_OPTIONS=${LSAN_OPTIONS:+$LSAN_OPTIONS:}suppressions=$here/lsan.supp:print_suppressions=0"
 }
 
 show_failure() { # show_failure DIR NAME
