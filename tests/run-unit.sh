@@ -50,7 +50,9 @@ now_ms() { date +%s%3N; }
 run_program() { # run_program NUMBER PROGRAM
     local start status
     start=$(now_ms)
-    timeout --kill-after=5 "$limit" "$2" </dev/null >"$work/$1" 2>&1
+    # To files of their own: a test may have turned its standard error elsewhere when something is found.
+    ASAN_OPTIONS=$ASAN_OPTIONS:log_path=$work/$1.finding TSAN_OPTIONS=$TSAN_OPTIONS:log_path=$work/$1.finding \
+        timeout --kill-after=5 "$limit" "$2" </dev/null >"$work/$1" 2>&1
     status=$?
     echo "$status $(($(now_ms) - start))" >"$work/$1.status"
 }
@@ -75,7 +77,7 @@ report() { # report NUMBER PROGRAM
         if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
             echo "$name: not done within $limit s" >>"$output"
         fi
-        sed 's/^/    /' "$output"
+        sed 's/^/    /' "$output" "$output".finding.* 2>/dev/null
         echo "    exit status $status; run it alone: $2"
     fi
     total_passed=$((total_passed + ok))

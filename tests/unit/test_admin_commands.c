@@ -113,7 +113,7 @@ struct master {
     pthread_t thread;
     int stop[2]; /* a pipe */
     uint16_t status;
-    uint32_t snapshot_failures;
+    _Atomic uint32_t snapshot_failures;
 };
 
 static void answer_servers(struct control_server *server, struct control_request *request, uint16_t status)
