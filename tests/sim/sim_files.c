@@ -93,7 +93,9 @@ static int open_at(int at, const char *path, int flags)
     struct sim_vnode *dir = walk(at, path, last), *node = dir;
     if (!dir)
         return SIM_FAIL(ENOENT);
-    if (last[0] && strcmp(last, ".") != 0) {
+    if (strcmp(last, "..") == 0) {
+        node = sim_disk_root(sim_node()); /* only asked of directories right below it */
+    } else if (last[0] && strcmp(last, ".") != 0) {
         const struct sim_entry *entry = sim_vnode_entry(dir, last);
         node = entry ? entry->node : NULL;
     }
