@@ -584,7 +584,6 @@ enum wire_memory_purpose {
 };
 
 enum wire_write_bits { WIRE_WRITE_CREATE = 1, WIRE_WRITE_ZERO = 2 };
-
 enum wire_action { WIRE_ACTION_SET_VERSION = 1, WIRE_ACTION_DELETE = 2, WIRE_ACTION_COPY = 3 };
 
 enum wire_copy_state {
