@@ -3,12 +3,22 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/scope.h"
 #include "common/shared_memory.h"
+
+/* Kept for threads to come. FUSE workers come and go by the dozen under load; a server that has to be given new memory each time
+ * maps it and touches it anew for a single write. */
+enum { SPARE_LIMIT = 64 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next two */
+static struct write_memory *spare;
+static unsigned spare_count;
 
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -17,13 +27,37 @@ static _Atomic uint64_t numbers;
 static _Thread_local struct write_memory *mine;
 static _Thread_local bool refused;
 
+static struct write_memory *take_spare(void)
+{
+    SCOPE_UNLOCK(&lock);
+    struct write_memory *memory = spare;
+    if (memory) {
+        spare = memory->next;
+        spare_count--;
+    }
+    return memory;
+}
+
+static bool give_spare(struct write_memory *memory)
+{
+    SCOPE_UNLOCK(&lock);
+    if (spare_count == SPARE_LIMIT)
+        return false;
+    memory->next = spare;
+    spare = memory;
+    spare_count++;
+    return true;
+}
+
 static void end(void *argument)
 {
     struct write_memory *memory = argument;
+    mine = NULL;
+    if (give_spare(memory))
+        return;
     (void)munmap(memory->received, WRITE_MEMORY_BYTES);
     (void)close(memory->fd);
     free(memory);
-    mine = NULL;
 }
 
 static void make_key(void)
@@ -31,18 +65,28 @@ static void make_key(void)
     CHECK(pthread_key_create(&key, end) == 0);
 }
 
-static void make(void)
+static struct write_memory *create(void)
 {
     void *map;
     int fd = shared_memory_create(WRITE_MEMORY_BYTES, &map);
-    refused = fd < 0;
-    if (refused)
-        return;
-    mine = check_alloc(malloc(sizeof *mine));
-    *mine = (struct write_memory){.number = atomic_fetch_add(&numbers, 1) + 1,
+    if (fd < 0)
+        return NULL;
+    struct write_memory *memory = check_alloc(malloc(sizeof *memory));
+    *memory = (struct write_memory){.number = atomic_fetch_add(&numbers, 1) + 1,
                                   .fd = fd,
                                   .received = map,
                                   .copied = (uint8_t *)map + WIRE_IO_LIMIT};
+    return memory;
+}
+
+static void make(void)
+{
+    mine = take_spare();
+    if (!mine)
+        mine = create();
+    refused = !mine;
+    if (refused)
+        return;
     (void)pthread_once(&key_once, make_key);
     CHECK(pthread_setspecific(key, mine) == 0);
 }

@@ -3,7 +3,7 @@
  * Memory of a thread, of which chunkservers on this machine get a descriptor: the data of its writes lies in it and is not copied for
  * the message. Two parts: the first is where a FUSE worker receives a request's data (fuse_device.c), the second for data that lies
  * elsewhere. What a server was told to read there stays as it is until it has answered, or its connection is closed.
- * Lives until its thread ends. Any thread; each sees only its own.
+ * When its thread ends the next one gets it, so that connections know it already. Any thread; each sees only its own.
  */
 #ifndef CALF_WRITE_MEMORY_H
 #define CALF_WRITE_MEMORY_H
@@ -19,6 +19,7 @@ struct write_memory {
     int fd;
     uint8_t *received; /* WIRE_IO_LIMIT bytes, page-aligned */
     uint8_t *copied;   /* likewise; follows it */
+    struct write_memory *next; /* of those that no thread has */
 };
 
 /* From now on there is some. Before that, and where the system gives none, write_memory_get is NULL. */

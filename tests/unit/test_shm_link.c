@@ -165,6 +165,44 @@ static void each_thread_writes_from_its_own_memory(void **state)
     world_stop(&w);
 }
 
+struct visit {
+    struct world *w;
+    uint64_t memory;
+    int rc;
+};
+
+static void *write_once(void *argument)
+{
+    struct visit *visit = argument;
+    uint8_t block[BLOCK] = {7};
+    const struct write_memory *memory = write_memory_get();
+    visit->memory = memory ? memory->number : 0;
+    visit->rc = write_blocks(visit->w, 1, 0, BLOCK, block);
+    return NULL;
+}
+
+/* FUSE workers come and go. If each brought memory of its own, the servers would have to map it for its first write, and connections
+ * that know only memory of the dead would pile up until each write had to give its memory anew. */
+static void memory_outlives_its_thread(void **state)
+{
+    (void)state;
+    struct world w;
+    uint8_t first[BLOCK] = {1};
+    uint64_t known = 0;
+    world_start(&w, true);
+    assert_int_equal(write_blocks(&w, 1, 0, BLOCK, first), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        struct visit visit = {.w = &w};
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, write_once, &visit), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(visit.rc, 0);
+        assert_true(visit.memory != 0 && (known == 0 || visit.memory == known));
+        known = visit.memory;
+    }
+    world_stop(&w);
+}
+
 static void versions_and_damage_are_as_over_tcp(void **state)
 {
     (void)state;
@@ -346,6 +384,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_and_writes_go_through_memory),
         cmocka_unit_test(each_thread_writes_from_its_own_memory),
+        cmocka_unit_test(memory_outlives_its_thread),
         cmocka_unit_test(versions_and_damage_are_as_over_tcp),
         cmocka_unit_test(a_server_that_comes_back_shares_again),
         cmocka_unit_test(without_a_socket_it_is_tcp),
