@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # MooseFS from Debian's packages as a peer: one master, N chunkservers on RAM disks, goal 1, one mount; all in a network
 # namespace of their own, since a MooseFS chunkserver refuses a master on loopback. All its settings are the defaults but those
-# that bring the space of deleted files back within seconds instead of a day: a RAM disk has no room to wait for it.
+# that bring the space of deleted files back within minutes instead of a day: a RAM disk has no room to wait for it.
 # usage: moosefs.sh up [N [BYTES_EACH]] | down         prints the mount point
 set -euo pipefail
 

@@ -63,7 +63,8 @@ bound_up() { # bound_up NAME arguments after the mount point...
 
 mkdir -p "$state"
 "$here/moosefs.sh" down
-moosefs=$("$here/moosefs.sh" up 2 2500m)
+# Larger than the others: MooseFS gives back the space of a deleted file only minutes later.
+moosefs=$("$here/moosefs.sh" up 2 3500m)
 [ "$goal" -eq 1 ] || ip netns exec calf-peer-mfs mfssetsclass "$goal" "$moosefs" >/dev/null
 CALF_PORT_BASE=7600 "$cluster" up bare --chunkservers 2 --size 1500m --goal "$goal" --state "$state/tcp" >&2
 CALF_PORT_BASE=8100 "$cluster" up bare --chunkservers 2 --size 1500m --goal "$goal" --exclusive --state "$state/exclusive" >&2
