@@ -12,10 +12,6 @@
 #include "common/scope.h"
 #include "common/shared_memory.h"
 
-/* Kept for threads to come. FUSE workers come and go by the dozen under load; a server that has to be given new memory each time
- * maps it and touches it anew for a single write. */
-enum { SPARE_LIMIT = 64 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next two */
 static struct write_memory *spare;
 static unsigned spare_count;
@@ -41,7 +37,7 @@ static struct write_memory *take_spare(void)
 static bool give_spare(struct write_memory *memory)
 {
     SCOPE_UNLOCK(&lock);
-    if (spare_count == SPARE_LIMIT)
+    if (spare_count == WRITE_MEMORY_SPARE_LIMIT)
         return false;
     memory->next = spare;
     spare = memory;
@@ -73,9 +69,9 @@ static struct write_memory *create(void)
         return NULL;
     struct write_memory *memory = check_alloc(malloc(sizeof *memory));
     *memory = (struct write_memory){.number = atomic_fetch_add(&numbers, 1) + 1,
-                                  .fd = fd,
-                                  .received = map,
-                                  .copied = (uint8_t *)map + WIRE_IO_LIMIT};
+                                    .fd = fd,
+                                    .received = map,
+                                    .copied = (uint8_t *)map + WIRE_IO_LIMIT};
     return memory;
 }
 
