@@ -9,6 +9,7 @@
 #include "client/lock_records.h"
 #include "client/publisher.h"
 #include "client/read_path.h"
+#include "client/retry.h"
 #include "client/write_path.h"
 #include "common/check.h"
 #include "common/clock.h"
@@ -267,12 +268,20 @@ static int check_space(struct fs *fs, struct open_file *file, uint64_t end)
 {
     struct wire_statfs_reply space;
     struct wire_attr attr = open_file_attr(file);
+    struct retry retry;
     if (end <= attr.size || end - attr.size < fs->chunk_bytes)
         return 0;
-    int rc = fs_statfs(fs, &space);
-    if (rc < 0)
-        return rc;
-    return end - attr.size > space.free_bytes / (attr.goal ? attr.goal : 1u) ? -ENOSPC : 0;
+    retry_start(&retry, fs->retry_ns);
+    for (;;) {
+        int rc = fs_statfs(fs, &space);
+        if (rc < 0 || end - attr.size <= space.free_bytes / (attr.goal ? attr.goal : 1u))
+            return rc;
+        if (!space.more_expected)
+            return -ENOSPC;
+        rc = retry_wait(&retry);
+        if (rc < 0)
+            return rc == -EIO ? -ENOSPC : rc;
+    }
 }
 
 int fs_fallocate(struct fs *fs, struct fs_handle *handle, int mode, uint64_t offset, uint64_t bytes)

@@ -21,7 +21,7 @@
 #include "common/wire_schema_bench.h"
 
 enum {
-    WIRE_PROTOCOL = 4,
+    WIRE_PROTOCOL = 5,
     WIRE_NAME_LIMIT = 255,          /* NAME_MAX */
     WIRE_TARGET_LIMIT = 4095,       /* PATH_MAX - 1 */
     WIRE_XATTR_LIMIT = 65536,       /* XATTR_SIZE_MAX */
@@ -268,9 +268,9 @@ enum {
     F(u64, parent, 0, "inode of ..")
 #define WIRE_FIELDS_statfs(F)
 #define WIRE_FIELDS_statfs_reply(F)                                                                                  \
-    F(u64, total_bytes, 0, "of the chunkservers that are there")                                                     \
-    F(u64, free_bytes, 0, "")                                                                                        \
-    F(u64, files, 0, "inodes in use")
+    F(u64, total_bytes, 0, "of the chunkservers that are there") F(u64, free_bytes, 0, "")                           \
+    F(u64, files, 0, "inodes in use")                                                                                \
+    F(u8, more_expected, 0, "1: chunkservers with room may be on their way back")
 #define WIRE_FIELDS_getxattr(F)                                                                                      \
     F(u64, ino, 0, "")                                                                                               \
     F(str, name, WIRE_NAME_LIMIT, "")

@@ -112,6 +112,8 @@ static uint16_t make_chunk(struct client_request *request, struct inode *inode, 
     struct wire_list list = {0};
     uint32_t count;
     uint16_t status = placement_choose(&core->servers, inode->goal, core->chunk_bytes, chosen, &count);
+    if (status == WIRE_NO_SPACE && repair_expects_room(core, request->master->now))
+        return WIRE_NO_SERVERS;
     if (status != WIRE_OK)
         return status;
     for (uint32_t i = 0; i < count; i++) {

@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "master/client_requests.h"
+#include "master/repair.h"
 #include "master/xattrs.h"
 
 static struct inode *find_inode(const struct client_request *request, inode_id ino)
@@ -93,9 +94,11 @@ uint16_t client_request_statfs(struct client_request *request, const struct wire
         const struct server *server = core->servers.list[i];
         if (!server->connected)
             continue;
-        reply->total_bytes += server->total_bytes;
-        reply->free_bytes += server_free_bytes(server);
+        /* what is free on one that is being emptied nobody gets */
+        reply->total_bytes += server->draining ? server->used_bytes : server->total_bytes;
+        reply->free_bytes += server->draining ? 0 : server_free_bytes(server);
     }
+    reply->more_expected = repair_expects_room(core, request->master->now);
     reply->files = core->names.inodes.count;
     return WIRE_OK;
 }

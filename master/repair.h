@@ -50,6 +50,10 @@ server_id repair_choose_target(const struct core *core, struct chunk *chunk, str
 /* A copy that can be read now and is the chunk's. */
 bool repair_is_good(const struct core *core, const struct chunk *chunk, const struct chunk_copy *copy);
 
+/* True while a server that is away may come back any moment, with room for chunks as far as is known: too early to say that
+ * the cluster is full. */
+bool repair_expects_room(const struct core *core, struct core_time now);
+
 /* The chunk is to be looked at: something happened to it. */
 void repair_note(struct core *core, struct chunk *chunk);
 

@@ -46,6 +46,17 @@ static struct standing look(const struct core *core, struct chunk *chunk, struct
     return s;
 }
 
+bool repair_expects_room(const struct core *core, struct core_time now)
+{
+    for (uint32_t i = 0; i < core->servers.count; i++) {
+        const struct server *server = core->servers.list[i];
+        bool may_have_room = !server->total_bytes || server_free_bytes(server) >= LEAST_BYTES;
+        if (!server->draining && may_have_room && is_expected(core, server, now))
+            return true;
+    }
+    return false;
+}
+
 /* ---- who ---- */
 
 static uint64_t chunk_room(const struct core *core, const struct chunk *chunk)

@@ -202,6 +202,42 @@ static void an_unfinished_cut_survives_a_restart(void **state)
     stream_close(&c.stream);
 }
 
+/* After a start of the master the servers come one by one. That the first one has no room says nothing of the cluster. */
+static void a_full_server_that_is_back_first_does_not_speak_for_all(void **state)
+{
+    struct talk *t = *state;
+    struct test_client c = test_client_connect(t->f, 0, 0);
+    struct wire_attr attr;
+    struct wire_statfs_reply space;
+    union wire_any full = registration(), nothing = {.statfs = {}};
+    full.server_register.node = 1002;
+    full.server_register.used_bytes = full.server_register.total_bytes;
+    register_server(t);
+    assert_int_equal(call(t, WIRE_TYPE_server_register, &full), WIRE_OK);
+    assert_int_equal(test_client_create(&c, "a", 0, &attr), WIRE_OK);
+    control_client_destroy(t->control);
+    stream_close(&c.stream);
+    master_fixture_stop(t->f);
+    master_fixture_start(t->f);
+    assert_int_equal(control_connect(&t->f->control, &t->control), 0);
+    assert_int_equal(call(t, WIRE_TYPE_server_register, &full), WIRE_OK);
+    c = test_client_connect(t->f, c.session, 1);
+    union wire_any lease = {.chunk_lease = {.ino = attr.ino}};
+    assert_int_equal(test_client_ask(&c, WIRE_TYPE_chunk_lease, &lease), WIRE_NO_SERVERS);
+    assert_int_equal(test_client_ask(&c, WIRE_TYPE_statfs, &nothing), WIRE_OK);
+    assert_int_equal(wire_get_statfs_reply(c.body, c.header.body_bytes, &space), 0);
+    assert_int_equal(space.free_bytes, 0);
+    assert_int_equal(space.more_expected, 1);
+    union wire_any other = registration();
+    other.server_register.used_bytes = other.server_register.total_bytes;
+    assert_int_equal(call(t, WIRE_TYPE_server_register, &other), WIRE_OK);
+    assert_int_equal(test_client_ask(&c, WIRE_TYPE_chunk_lease, &lease), WIRE_NO_SPACE); /* now they all have spoken */
+    assert_int_equal(test_client_ask(&c, WIRE_TYPE_statfs, &nothing), WIRE_OK);
+    assert_int_equal(wire_get_statfs_reply(c.body, c.header.body_bytes, &space), 0);
+    assert_int_equal(space.more_expected, 0);
+    stream_close(&c.stream);
+}
+
 static void status_counts_what_is_there(void **state)
 {
     struct talk *t = *state;
@@ -231,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_poll_is_held_and_a_strange_one_is_sent_to_register, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cut_is_answered_when_the_copies_have_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unfinished_cut_survives_a_restart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_server_that_is_back_first_does_not_speak_for_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(status_counts_what_is_there, set_up, tear_down),
     };
     log_init("test", LOG_ERROR);
