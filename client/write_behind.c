@@ -323,8 +323,9 @@ static int64_t put_some_locked(struct fs *fs, struct open_file *file, uint64_t a
     struct pending_writes *pending = &file->pending;
     for (;;) {
         struct write_segment *segment = pending->growing;
-        struct write_segment *in_the_way = find_locked(pending, at, at + bytes, UINT64_MAX, segment);
         bool fits = continues(segment, at);
+        /* One that grows but that this does not continue is sent beside this one, and may arrive after it. */
+        struct write_segment *in_the_way = find_locked(pending, at, at + bytes, UINT64_MAX, fits ? segment : NULL);
         if (!in_the_way && !fits && pending->count >= FILE_LIMIT) {
             stop_growing_locked(fs, file);
             in_the_way = find_locked(pending, 0, UINT64_MAX, UINT64_MAX, NULL);

@@ -27,8 +27,8 @@ posix_cases() { # posix_cases LABEL DIR1 DIR2-or-"" [option...]
     "$CASES" --chunk 65536 "$@" "$one/$label" ${two:+"$two/$label"} || fail "$label: a case failed"
 }
 
-FILE_CASES=unlinked_file,cut_at_boundaries,open_cuts,cut_while_others_read,appenders,append_without_reading
-FILE_CASES+=,writers_of_one_file,times,fallocate_modes,seek_data_and_holes,seek_sees_mapped_data,copy_ranges,blocks_of_a_file
+FILE_CASES=unlinked_file,cut_at_boundaries,written_over,open_cuts,cut_while_others_read,appenders
+FILE_CASES+=,append_without_reading,writers_of_one_file,times,fallocate_modes,seek_data_and_holes,seek_sees_mapped_data,copy_ranges,blocks_of_a_file
 NAME_CASES=create_under_an_old_name,rename_onto_a_full_directory,write_after_rename,rename_flags,remove_while_reading
 NAME_CASES+=,places_in_a_directory,listed_while_changed,directory_storm,name_storm,replaced_while_opened,removed_working_directory,special_files
 NAME_CASES+=,no_access_lists

@@ -73,6 +73,26 @@ static void cut_at_boundaries(const struct place *at)
         }
 }
 
+/* A write over one that has just been made, beginning before it, within it or behind it, and ending at a boundary or beside it. */
+static void written_over(const struct place *at)
+{
+    const size_t ends[] = {at->chunk - BLOCK, at->chunk - 1, at->chunk, at->chunk + 1, at->chunk + BLOCK};
+    int fd = posix_open(at, posix_path(at->a, "f"), 0);
+    unsigned round = 0;
+    for (int repeat = 0; repeat < 10; repeat++)
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+            for (size_t begin = ends[e] - 3 * BLOCK - 100; begin < ends[e]; begin += BLOCK + 50) {
+                size_t first = ends[e] - 2 * BLOCK, bytes = 5000;
+                posix_write(fd, first, bytes, ++round);
+                posix_write(fd, begin, ends[e] - begin, ++round);
+                SAME(fsync(fd), 0);
+                int other = posix_open(at, posix_path(at->b, "f"), 0);
+                (void)posix_fadvise(other, 0, 0, POSIX_FADV_DONTNEED);
+                posix_expect(other, begin, ends[e] - begin, round);
+                SAME(close(other), 0);
+            }
+}
+
 static void open_cuts(const struct place *at)
 {
     char data[100];
@@ -287,6 +307,7 @@ static void times(const struct place *at)
 const struct posix_case posix_file_cases[] = {
     {"unlinked_file", unlinked_file, false},
     {"cut_at_boundaries", cut_at_boundaries, false},
+    {"written_over", written_over, false},
     {"open_cuts", open_cuts, false},
     {"cut_while_others_read", cut_while_others_read, false},
     {"appenders", appenders, false},

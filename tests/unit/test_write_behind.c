@@ -181,6 +181,33 @@ static void test_a_cut_comes_after_the_writes_before_it(void **state)
     fake_mount_close(&f);
 }
 
+/* A write of three bytes is slow on its way. */
+static bool delays_three(struct fake_server *server, const struct fake_request *request, struct fake_reply *reply)
+{
+    (void)reply;
+    if (request->type == WIRE_TYPE_chunk_write && request->value.chunk_write.length == 3) {
+        (void)pthread_mutex_unlock(&server->cluster->lock);
+        clock_sleep_ns(100 * NS_PER_MS);
+        (void)pthread_mutex_lock(&server->cluster->lock);
+    }
+    return false;
+}
+
+/* It begins before what still grows, covers it and is sent at once, because it reaches the end of the chunk. */
+static void test_a_write_over_what_still_grows_comes_after_it(void **state)
+{
+    (void)state;
+    struct fake_mount f = fake_mount_open(1);
+    static uint8_t data[FAKE_CHUNK_BYTES - 50];
+    memset(data, 'n', sizeof data);
+    f.cluster->on_chunk = delays_three;
+    put(&f, 100, "old");
+    assert_int_equal(fs_write_behind(f.fs, f.handle, 50, data, sizeof data), sizeof data);
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0);
+    assert_memory_equal(f.cluster->servers[0].data + 98, "nnnnnnn", 7);
+    fake_mount_close(&f);
+}
+
 /* More than a file may have unsent, in pieces that do not continue each other, across chunks. */
 static void test_many_scattered_writes(void **state)
 {
@@ -214,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_no_length_is_told_above_what_is_missing),
         cmocka_unit_test(test_an_error_is_reported_once),
         cmocka_unit_test(test_a_cut_comes_after_the_writes_before_it),
+        cmocka_unit_test(test_a_write_over_what_still_grows_comes_after_it),
         cmocka_unit_test(test_many_scattered_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
