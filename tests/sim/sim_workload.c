@@ -285,11 +285,13 @@ static void read_other(struct client *c)
         return;
     uint32_t moves = file->moves, losses = ledger_power_losses;
     bool stable = !file->maybe_gone && !file->other_name[0];
+    char name[LEDGER_NAME]; /* its client may rename the file while this one waits for the master */
+    memcpy(name, file->name, sizeof name);
     say(c, "read-other", file, file->client);
-    int rc = fs_lookup(c->fs, dirs[file->client], file->name, &attr);
+    int rc = fs_lookup(c->fs, dirs[file->client], name, &attr);
     if (rc == 0 && attr.ino != file->ino) {
         if (stable && moves == file->moves)
-            sim_violation("%s is inode %llu, not %llu", file->name, (unsigned long long)attr.ino,
+            sim_violation("%s is inode %llu, not %llu", name, (unsigned long long)attr.ino,
                           (unsigned long long)file->ino);
         return;
     }
@@ -303,7 +305,7 @@ static void read_other(struct client *c)
     } else if (rc != -ENOENT && rc != -ESTALE) {
         failed(c, NULL, rc);
     } else if (stable && moves == file->moves) {
-        sim_violation("client %u does not find %s of client %u", c->node, file->name, file->client);
+        sim_violation("client %u does not find %s of client %u", c->node, name, file->client);
     }
     ledger_drop(&base);
 }
