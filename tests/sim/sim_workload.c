@@ -145,7 +145,8 @@ static void write_file(struct client *c, struct open_one *one)
     uint32_t number = file->op_count;
     ledger_fill(ledger_begin(file, LEDGER_WRITE, offset, length)->stamp, data, length);
     say(c, "write", file, (uint64_t)offset << 32 | length);
-    int64_t rc = fs_write(c->fs, one->handle, offset, data, length);
+    int64_t rc = sim_chance(500) ? fs_write(c->fs, one->handle, offset, data, length)
+                                 : fs_write_behind(c->fs, one->handle, offset, data, length);
     free(data);
     if (rc == (int64_t)length)
         ledger_end(file, number);
