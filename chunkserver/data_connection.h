@@ -26,8 +26,8 @@ struct data_connection {
     _Atomic uint64_t *gauge; /* counts this connection while it is open; NULL: none */
 
     /* What a local client shares (shm_requests.c). */
-    const uint8_t *shared_writes;
-    uint32_t shared_bytes, shared_reads_bytes;
+    struct given_memory *shared_writes;
+    uint32_t shared_reads_bytes;
     struct serve_reads shared_reads;
 
     struct store *store;

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -45,12 +48,62 @@ int shm_requests_chunk_share(struct data_connection *c, const struct wire_header
     return stream_send_fd(&c->stream, &reply, c->body, fd);
 }
 
+/* ---- memory for writes: given on each connection, mapped once ---- */
+
+struct given_memory {
+    struct given_memory *next;
+    dev_t device; /* with the inode: which memory it is; not used again while it is mapped */
+    ino_t inode;
+    unsigned users; /* connections */
+    const uint8_t *map;
+    uint32_t bytes;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and who uses what is in it */
+static struct given_memory *given;
+
+/* Maps it, if nobody has yet. As shared_memory_map. */
+static int take_given(int fd, uint32_t bytes, struct given_memory **taken)
+{
+    struct stat st;
+    const void *map;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    SCOPE_UNLOCK(&lock);
+    struct given_memory *memory = given;
+    while (memory && (memory->device != st.st_dev || memory->inode != st.st_ino))
+        memory = memory->next;
+    if (memory && memory->bytes != bytes)
+        return -EINVAL;
+    if (!memory) {
+        int rc = shared_memory_map(fd, bytes, &map);
+        if (rc < 0)
+            return rc;
+        memory = check_alloc(malloc(sizeof *memory));
+        *memory = (struct given_memory){
+            .next = given, .device = st.st_dev, .inode = st.st_ino, .map = map, .bytes = bytes};
+        given = memory;
+    }
+    memory->users++;
+    *taken = memory;
+    return 0;
+}
+
 static void end_writes(struct data_connection *c)
 {
-    if (c->shared_writes)
-        (void)munmap((void *)(uintptr_t)c->shared_writes, c->shared_bytes);
+    struct given_memory *memory = c->shared_writes;
     c->shared_writes = NULL;
-    c->shared_bytes = 0;
+    if (!memory)
+        return;
+    SCOPE_UNLOCK(&lock);
+    if (--memory->users)
+        return;
+    struct given_memory **at = &given;
+    while (*at != memory)
+        at = &(*at)->next;
+    *at = memory->next;
+    (void)munmap((void *)(uintptr_t)memory->map, memory->bytes);
+    free(memory);
 }
 
 static void end_reads(struct data_connection *c)
@@ -66,19 +119,20 @@ int shm_requests_memory_share(struct data_connection *c, const struct wire_heade
                               const struct wire_memory_share *m)
 {
     SCOPE_CLOSE int fd = stream_take_fd(&c->stream);
+    struct given_memory *memory = NULL;
     const void *map;
     if (!c->local || fd < 0 || m->bytes > WIRE_MEMORY_LIMIT ||
         (m->purpose != WIRE_MEMORY_WRITES && m->purpose != WIRE_MEMORY_READS))
         return -EBADMSG;
-    int rc = shared_memory_map(fd, m->bytes, &map);
+    bool for_writes = m->purpose == WIRE_MEMORY_WRITES;
+    int rc = for_writes ? take_given(fd, m->bytes, &memory) : shared_memory_map(fd, m->bytes, &map);
     if (rc == -EINVAL)
         return -EBADMSG;
     if (rc < 0)
         return reply_empty(c, header, wire_status_from_error(rc));
-    if (m->purpose == WIRE_MEMORY_WRITES) {
+    if (for_writes) {
         end_writes(c);
-        c->shared_writes = map;
-        c->shared_bytes = m->bytes;
+        c->shared_writes = memory;
     } else {
         end_reads(c);
         c->shared_reads.shared = map;
@@ -90,9 +144,10 @@ int shm_requests_memory_share(struct data_connection *c, const struct wire_heade
 
 int shm_requests_take_data(struct data_connection *c, const struct wire_shared_write *m)
 {
-    if (!c->local || m->at > c->shared_bytes || m->length > c->shared_bytes - m->at || m->length > WIRE_IO_LIMIT)
+    const struct given_memory *memory = c->shared_writes;
+    if (!memory || m->at > memory->bytes || m->length > memory->bytes - m->at || m->length > WIRE_IO_LIMIT)
         return -EBADMSG;
-    memcpy(c->data, c->shared_writes + m->at, m->length);
+    memcpy(c->data, memory->map + m->at, m->length);
     return 0;
 }
 

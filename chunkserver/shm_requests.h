@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The requests that only a client on the same machine can make, over a Unix socket: it reads chunk files by itself, and its writes lie in memory
- * that it shares. What is shared with a connection ends with it. For data_requests.c and data_service.c; a connection belongs to its
- * thread.
+ * that it shares. What is shared with a connection ends with it; memory for writes that a client gives on many connections is mapped
+ * once. For data_requests.c and data_service.c; a connection belongs to its thread.
  *
  * Nothing that the client does to the memory can harm the server: its size is sealed, data is copied before it is checked, and
  * what the client counts there is believed for statistics only.

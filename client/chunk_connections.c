@@ -28,8 +28,8 @@ struct connection {
     struct stream stream;
     uint32_t sequence;
     bool local;           /* to the server's Unix socket */
+    bool memory_given;    /* the server has the memory for writes (write_memory.h) */
     bool memory_refused;  /* by the server */
-    uint64_t memory;      /* the number of the write_memory that the server has; 0: none yet */
     bool used_before;     /* lay idle: that it is broken says nothing about the server */
     struct connection *next;
 };
@@ -209,28 +209,14 @@ static bool goes_by_memory(struct chunk_server *server)
     return rc == 0;
 }
 
-/* The idle connection whose server has this thread's memory, else one that has nobody's, else the first if there are many; NULL: it is
- * better to make one. The server's lock is held. */
+/* NULL: there is none. The server's lock is held. */
 static struct connection *pick_idle(struct chunk_server *server)
 {
-    const struct write_memory *memory = server->link ? write_memory_get() : NULL;
-    struct connection **best = server->idle ? &server->idle : NULL;
-    if (memory) {
-        best = NULL;
-        for (struct connection **at = &server->idle; *at; at = &(*at)->next) {
-            if ((*at)->memory == memory->number) {
-                best = at;
-                break;
-            }
-            if ((*at)->memory == 0 || (!best && server->idle_count == IDLE_LIMIT))
-                best = at;
-        }
+    struct connection *connection = server->idle;
+    if (connection) {
+        server->idle = connection->next;
+        server->idle_count--;
     }
-    if (!best)
-        return NULL;
-    struct connection *connection = *best;
-    *best = connection->next;
-    server->idle_count--;
     return connection;
 }
 
@@ -393,24 +379,27 @@ static int send_write(struct connection *connection, uint16_t type, const uint8_
 /* Where the data of a write lies in memory that the server has; -1: nowhere. *rc < 0: the connection broke. */
 static int64_t place_data(struct connection *connection, const uint8_t *data, uint32_t bytes, int *rc)
 {
-    const struct write_memory *memory = connection->local && !connection->memory_refused ? write_memory_get() : NULL;
     *rc = 0;
-    if (!memory)
+    if (!connection->local || connection->memory_refused)
         return -1;
-    if (connection->memory != memory->number) {
+    const struct write_memory *mine = NULL;
+    int64_t at = write_memory_place(data, bytes);
+    if (at < 0 && !(mine = write_memory_get()))
+        return -1;
+    if (!connection->memory_given) {
         int result;
-        *rc = shm_link_give_memory(&connection->stream, ++connection->sequence, memory->fd, WRITE_MEMORY_BYTES, &result);
+        *rc = shm_link_give_memory(&connection->stream, ++connection->sequence, write_memory_fd(), WRITE_MEMORY_BYTES, &result);
         if (*rc < 0)
             return -1;
         connection->memory_refused = result < 0;
+        connection->memory_given = result == 0;
         if (result < 0)
             return -1;
-        connection->memory = memory->number;
     }
-    if (data >= memory->received && data < memory->copied)
-        return data - memory->received;
-    memcpy(memory->copied, data, bytes);
-    return memory->copied - memory->received;
+    if (at >= 0)
+        return at;
+    memcpy(mine->copied, data, bytes);
+    return write_memory_place(mine->copied, bytes);
 }
 
 static int run_write(struct connection *connection, struct exchange *exchange)

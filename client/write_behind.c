@@ -9,6 +9,7 @@
 
 #include "client/fs_state.h"
 #include "client/retry.h"
+#include "client/write_memory.h"
 #include "client/write_path.h"
 #include "common/check.h"
 #include "common/clock.h"
@@ -16,9 +17,9 @@
 #include "common/scope.h"
 
 enum {
-    SEGMENT_BYTES = 256 * 1024,
+    SEGMENT_BYTES = WRITE_MEMORY_SEGMENT_BYTES,
     FILE_LIMIT = 16,
-    TOTAL_LIMIT = 128,
+    TOTAL_LIMIT = WRITE_MEMORY_SEGMENTS,
     SPARE_LIMIT = 32, /* kept when there is nothing to send: fresh memory costs page faults */
     SENDERS = 3,
     PAGE_BYTES = 4096,
@@ -88,13 +89,18 @@ static struct write_segment *take_segment(struct write_behind *behind)
         behind->total++;
     }
     struct write_segment *segment = check_alloc(calloc(1, sizeof *segment));
-    segment->data = check_alloc(aligned_alloc(PAGE_BYTES, SEGMENT_BYTES));
+    segment->data = write_memory_take_segment();
+    if (!segment->data)
+        segment->data = check_alloc(aligned_alloc(PAGE_BYTES, SEGMENT_BYTES));
     return segment;
 }
 
 static void free_segment(struct write_segment *segment)
 {
-    free(segment->data);
+    if (write_memory_place(segment->data, SEGMENT_BYTES) >= 0)
+        write_memory_give_segment(segment->data);
+    else
+        free(segment->data);
     free(segment);
 }
 

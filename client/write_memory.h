@@ -1,33 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of a thread, of which chunkservers on this machine get a descriptor: the data of its writes lies in it and is not copied for
- * the message. Two parts: the first is where a FUSE worker receives a request's data (fuse_device.c), the second for data that lies
- * elsewhere. What a server was told to read there stays as it is until it has answered, or its connection is closed.
+ * Memory of this process that chunkservers on the same machine read: the data of writes lies in it and is not copied for the
+ * message. One piece for all mounts and threads, so that a connection needs to give it only once, whoever writes over it, and a server maps it
+ * once for all connections. It is sealed and has its whole size from the beginning; pages come as they are used.
  *
- * When its thread ends, a later one gets it (WRITE_MEMORY_SPARE_LIMIT wait for that, more are freed): FUSE workers come and go by the
- * dozen under load, and memory that is new to a server must be given to it, mapped and touched before the first write.
- * Any thread; each sees only its own.
+ * In it lie a room for each thread, with a part where a FUSE worker receives a request's data (fuse_device.c) and one for data that lies
+ * elsewhere, and the segments of delayed writes (write_behind.c). What a server was told to read there stays as it is until it
+ * has answered, or its connection is closed.
+ *
+ * When its thread ends, the room goes to a later one: FUSE workers come and go by the dozen under load. Any thread.
  */
 #ifndef CALF_WRITE_MEMORY_H
 #define CALF_WRITE_MEMORY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/wire_schema.h"
 
-enum { WRITE_MEMORY_BYTES = 2 * WIRE_IO_LIMIT, WRITE_MEMORY_SPARE_LIMIT = 64 };
-
-struct write_memory {
-    uint64_t number; /* never used again in this process; not 0 */
-    int fd;
-    uint8_t *received; /* WIRE_IO_LIMIT bytes, page-aligned */
-    uint8_t *copied;   /* likewise; follows it */
-    struct write_memory *next; /* of those that no thread has */
+enum {
+    WRITE_MEMORY_ROOMS = 64, /* of threads; more than that write over the socket */
+    WRITE_MEMORY_SEGMENT_BYTES = 256 * 1024,
+    WRITE_MEMORY_SEGMENTS = 128,
+    WRITE_MEMORY_BYTES = WRITE_MEMORY_ROOMS * 2 * WIRE_IO_LIMIT + WRITE_MEMORY_SEGMENTS * WRITE_MEMORY_SEGMENT_BYTES,
 };
 
-/* From now on there is some. Before that, and where the system gives none, write_memory_get is NULL. */
+/* A thread's. */
+struct write_memory {
+    uint8_t *received; /* WIRE_IO_LIMIT bytes, page-aligned */
+    uint8_t *copied;   /* likewise */
+};
+
+/* From now on there is some. Before that, and where the system gives none, or none is left, what follows gives NULL. */
 void write_memory_enable(void);
 
+/* The calling thread's, until it ends. */
 const struct write_memory *write_memory_get(void);
+
+/* WRITE_MEMORY_SEGMENT_BYTES, page-aligned, with any content; the caller's until it is given back. */
+uint8_t *write_memory_take_segment(void);
+
+/* Its pages go back to the system. */
+void write_memory_give_segment(uint8_t *segment);
+
+/* Where in the memory the data lies as a whole; -1: it does not. */
+int64_t write_memory_place(const void *data, size_t bytes);
+
+/* WRITE_MEMORY_BYTES of it, for a server; stays this file's. -1: there is none. */
+int write_memory_fd(void);
 
 #endif

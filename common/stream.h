@@ -26,6 +26,7 @@ struct stream {
     size_t room, start, end; /* received and not yet taken: buffer[start, end) */
     bool takes_fd;           /* descriptors that come with a frame are kept, the last of them: */
     int taken_fd;            /* -1: none */
+    int timeout_ms;          /* 0: none */
 };
 
 /* A listening socket. Host "" or "0.0.0.0": any address; an absolute path as host: a Unix socket, made anew. *bound, if not
@@ -81,7 +82,9 @@ int stream_take_fd(struct stream *stream);
 int stream_send_fd(struct stream *stream, const struct wire_header *header, const void *body, int fd)
     __attribute__((warn_unused_result));
 
-/* recv(2) that keeps a descriptor; for stream.c. */
+/* recv(2) that keeps a descriptor, and waits in poll(2): who waits in recv(2) on a Unix socket is woken also when the other end takes what
+ * was sent to it (unix_write_space in the kernel's net/unix/af_unix.c wakes all who wait on the socket), twice as many
+ * switches for a request and its reply. For stream.c. */
 ssize_t stream_fd_receive(struct stream *stream, void *into, size_t room, int flags);
 
 /* ---- non-blocking (frames without payload) ---- */

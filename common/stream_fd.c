@@ -3,6 +3,7 @@
  * Descriptors that travel with frames over Unix sockets.
  */
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -39,12 +40,27 @@ int stream_take_fd(struct stream *stream)
     return fd;
 }
 
+/* False: nothing came in time. */
+static bool wait_for_data(const struct stream *stream)
+{
+    struct pollfd one = {.fd = stream->fd, .events = POLLIN};
+    int n;
+    do {
+        n = poll(&one, 1, stream->timeout_ms ? stream->timeout_ms : -1);
+    } while (n < 0 && errno == EINTR);
+    return n != 0; /* an error shows when it is read */
+}
+
 ssize_t stream_fd_receive(struct stream *stream, void *into, size_t room, int flags)
 {
     union control control;
     struct iovec piece = {into, room};
     struct msghdr message = {
         .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    if (!(flags & MSG_DONTWAIT) && !wait_for_data(stream)) {
+        errno = EAGAIN;
+        return -1;
+    }
     ssize_t n = recvmsg(stream->fd, &message, flags | MSG_CMSG_CLOEXEC);
     if (n < 0)
         return n;

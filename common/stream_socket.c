@@ -112,6 +112,7 @@ int stream_set_timeout(struct stream *stream, int timeout_ms)
     if (setsockopt(stream->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t) < 0 ||
         setsockopt(stream->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t) < 0)
         return -errno;
+    stream->timeout_ms = timeout_ms;
     return 0;
 }
 

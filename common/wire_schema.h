@@ -35,7 +35,7 @@ enum {
     WIRE_REPORT_LIMIT = 8192,
     WIRE_COMMANDS_LIMIT = 256,
     WIRE_HOST_LIMIT = 255,
-    WIRE_MEMORY_LIMIT = 2 << 20,    /* bytes of memory that a client shares for one purpose */
+    WIRE_MEMORY_LIMIT = 256 << 20,  /* bytes of memory that a client shares for one purpose */
     WIRE_ALONE_MS = 1000, /* how long a client that is alone may believe a reply, from when it asked */
 };
 

@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -470,6 +472,76 @@ static void a_call_with_a_large_body(void **state)
     stream_close(&responder.stream);
 }
 
+enum { ROUNDS = 200 };
+
+struct asker {
+    struct stream stream;
+    _Atomic pid_t thread;
+    long switches;
+    int rc;
+};
+
+static void *ask_again_and_again(void *argument)
+{
+    struct asker *asker = argument;
+    struct rusage before, after;
+    const union wire_any request = {.getattr = {.ino = 1}};
+    struct wire_header header;
+    const void *body;
+    asker->thread = gettid();
+    (void)getrusage(RUSAGE_THREAD, &before);
+    for (uint32_t i = 1; i <= ROUNDS && asker->rc == 0; i++)
+        asker->rc = stream_call(&asker->stream, WIRE_TYPE_getattr, i, &request, &header, &body);
+    (void)getrusage(RUSAGE_THREAD, &after);
+    asker->switches = after.ru_nvcsw - before.ru_nvcsw;
+    return NULL;
+}
+
+static bool is_asleep(pid_t thread)
+{
+    char path[64], text[256] = "";
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
+    FILE *file = thread ? fopen(path, "r") : NULL;
+    if (!file)
+        return false;
+    bool read_it = fgets(text, sizeof text, file) != NULL;
+    (void)fclose(file);
+    return read_it && strstr(text, ") S ");
+}
+
+/* Who waits for a reply over a Unix socket is not disturbed when the request is taken. */
+static void one_sleep_for_each_reply(void **state)
+{
+    (void)state;
+    struct stream far;
+    struct asker asker = {.rc = 0};
+    struct wire_header header;
+    const void *body;
+    pthread_t thread;
+    int fd;
+    make_pair(&asker.stream, &fd);
+    stream_init(&far, fd);
+    stream_expect_fd(&asker.stream);
+    stream_expect_fd(&far);
+    assert_int_equal(pthread_create(&thread, NULL, ask_again_and_again, &asker), 0);
+    for (uint32_t i = 1; i <= ROUNDS; i++) {
+        static const uint8_t nothing[WIRE_BODY_LIMIT];
+        while (!is_asleep(asker.thread))
+            (void)sched_yield();
+        assert_int_equal(stream_recv(&far, &header, &body), 0);
+        assert_int_equal(header.sequence, i);
+        while (!is_asleep(asker.thread)) /* woken by that? */
+            (void)sched_yield();
+        header.type |= WIRE_REPLY;
+        assert_int_equal(stream_send(&far, &header, nothing, NULL, 0), 0);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(asker.rc, 0);
+    assert_in_range(asker.switches, ROUNDS / 2, ROUNDS * 5 / 4);
+    stream_close(&far);
+    stream_close(&asker.stream);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +558,7 @@ int main(void)
         cmocka_unit_test(unreachable_addresses),
         cmocka_unit_test(a_call_takes_only_its_own_reply),
         cmocka_unit_test(a_call_with_a_large_body),
+        cmocka_unit_test(one_sleep_for_each_reply),
     };
     return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
 }
