@@ -96,7 +96,7 @@ void fuse_device_note_request(const uint8_t *data, size_t bytes)
  * again: names and the like, a few bytes. */
 static ssize_t receive(int fd, uint8_t *data, size_t room)
 {
-    const struct write_memory *memory = write_memory_get();
+    const struct write_memory *memory = write_memory_receive();
     struct iovec pieces[2] = {{data, WRITE_HEADERS_BYTES}};
     write_data = NULL;
     if (!memory || room < WRITE_HEADERS_BYTES + WIRE_IO_LIMIT)

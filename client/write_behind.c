@@ -21,6 +21,7 @@ enum {
     FILE_LIMIT = 16,
     TOTAL_LIMIT = WRITE_MEMORY_SEGMENTS,
     SPARE_LIMIT = 32, /* kept when there is nothing to send: fresh memory costs page faults */
+    HELD_LEAST = 64 * 1024, /* of a request's own memory: what is smaller is worth a copy, to be sent with what follows */
     SENDERS = 3,
     PAGE_BYTES = 4096,
 };
@@ -41,6 +42,7 @@ struct write_segment {
     uint32_t bytes, room;
     int64_t mtime_ns;
     uint8_t *data;
+    bool held; /* data lies in a request's own memory (write_memory_hold) */
 };
 
 struct write_behind {
@@ -73,12 +75,12 @@ void write_behind_fini_file(struct pending_writes *pending)
 
 /* ---- segments ---- */
 
-/* NULL: there are too many. */
-static struct write_segment *take_segment(struct write_behind *behind)
+/* For data that is held, or for a copy (NULL). NULL: there are too many. */
+static struct write_segment *take_segment(struct write_behind *behind, uint8_t *data)
 {
     {
         SCOPE_UNLOCK(&behind->lock);
-        struct write_segment *segment = behind->spare;
+        struct write_segment *segment = data ? NULL : behind->spare;
         if (!segment && behind->total == TOTAL_LIMIT)
             return NULL;
         if (segment) {
@@ -89,7 +91,8 @@ static struct write_segment *take_segment(struct write_behind *behind)
         behind->total++;
     }
     struct write_segment *segment = check_alloc(calloc(1, sizeof *segment));
-    segment->data = write_memory_take_segment();
+    segment->held = data != NULL;
+    segment->data = data ? data : write_memory_take_segment();
     if (!segment->data)
         segment->data = check_alloc(aligned_alloc(PAGE_BYTES, SEGMENT_BYTES));
     return segment;
@@ -97,7 +100,9 @@ static struct write_segment *take_segment(struct write_behind *behind)
 
 static void free_segment(struct write_segment *segment)
 {
-    if (write_memory_place(segment->data, SEGMENT_BYTES) >= 0)
+    if (segment->held)
+        write_memory_drop(segment->data);
+    else if (write_memory_place(segment->data, SEGMENT_BYTES) >= 0)
         write_memory_give_segment(segment->data);
     else
         free(segment->data);
@@ -108,7 +113,7 @@ static void give_segment(struct write_behind *behind, struct write_segment *segm
 {
     {
         SCOPE_UNLOCK(&behind->lock);
-        if (behind->spare_count < SPARE_LIMIT) {
+        if (!segment->held && behind->spare_count < SPARE_LIMIT) {
             segment->next = behind->spare;
             behind->spare = segment;
             behind->spare_count++;
@@ -299,18 +304,33 @@ int write_behind_settle(struct fs *fs, struct open_file *file, uint64_t from, ui
 
 /* ---- taking over ---- */
 
-static struct write_segment *begin_segment_locked(struct fs *fs, struct open_file *file, uint64_t at)
+/* How much a segment that begins there may hold. */
+static uint32_t room_at(const struct fs *fs, uint64_t at)
+{
+    uint64_t room = SEGMENT_BYTES - at % SEGMENT_BYTES, in_chunk = fs->chunk_bytes - at % fs->chunk_bytes;
+    return (uint32_t)(room < in_chunk ? room : in_chunk);
+}
+
+/* For a copy of the data, or, if the data would fill it, with the data itself, held. NULL: there are too many. */
+static struct write_segment *begin_segment_locked(struct fs *fs, struct open_file *file, uint64_t at, const uint8_t *data,
+                                                  size_t bytes)
 {
     struct pending_writes *pending = &file->pending;
-    struct write_segment *segment = take_segment(fs->behind);
+    uint32_t room = room_at(fs, at);
+    bool hold = room >= HELD_LEAST && bytes >= room && write_memory_hold(data);
+    struct write_segment *segment = hold ? take_segment(fs->behind, (uint8_t *)(uintptr_t)data) : NULL;
+    if (hold && !segment)
+        write_memory_drop(data);
+    if (!segment)
+        segment = take_segment(fs->behind, NULL);
     if (!segment)
         return NULL;
-    uint64_t room = SEGMENT_BYTES - at % SEGMENT_BYTES, in_chunk = fs->chunk_bytes - at % fs->chunk_bytes;
     *segment = (struct write_segment){.file = open_files_hold(file),
                                       .number = ++pending->last_number,
                                       .offset = at,
-                                      .room = (uint32_t)(room < in_chunk ? room : in_chunk),
-                                      .data = segment->data};
+                                      .room = room,
+                                      .data = segment->data,
+                                      .held = segment->held};
     *(pending->last ? &pending->last->next : &pending->first) = segment;
     pending->last = segment;
     pending->growing = segment;
@@ -323,7 +343,7 @@ static bool continues(const struct write_segment *segment, uint64_t at)
     return segment && at >= segment->offset && at <= segment->offset + segment->bytes && at < segment->offset + segment->room;
 }
 
-/* Copies as much as fits. Returns how much; 0: there is no memory for it, write through; -EINTR. */
+/* Copies, or holds, as much as fits. Returns how much; 0: there is no memory for it, write through; -EINTR. */
 static int64_t put_some_locked(struct fs *fs, struct open_file *file, uint64_t at, const uint8_t *data, size_t bytes)
 {
     struct pending_writes *pending = &file->pending;
@@ -345,13 +365,14 @@ static int64_t put_some_locked(struct fs *fs, struct open_file *file, uint64_t a
         }
         if (!fits) {
             stop_growing_locked(fs, file);
-            segment = begin_segment_locked(fs, file, at);
+            segment = begin_segment_locked(fs, file, at, data, bytes);
             if (!segment)
                 return 0;
         }
         uint32_t inside = (uint32_t)(at - segment->offset), room = segment->room - inside;
         uint32_t n = bytes < room ? (uint32_t)bytes : room;
-        memcpy(segment->data + inside, data, n);
+        if (!segment->held)
+            memcpy(segment->data + inside, data, n);
         if (segment->bytes < inside + n)
             segment->bytes = inside + n;
         segment->mtime_ns = clock_wall_ns();

@@ -11,7 +11,12 @@
 #include "common/scope.h"
 #include "common/shared_memory.h"
 
-enum { ROOM_BYTES = 2 * WIRE_IO_LIMIT, SEGMENTS_AT = WRITE_MEMORY_ROOMS * ROOM_BYTES };
+/* What lies where: the buffers in which requests are received, the places for copies, the segments. */
+enum {
+    BUFFERS = WRITE_MEMORY_ROOMS + WRITE_MEMORY_HELD,
+    COPIES_AT = BUFFERS * WIRE_IO_LIMIT,
+    SEGMENTS_AT = COPIES_AT + WRITE_MEMORY_ROOMS * WIRE_IO_LIMIT,
+};
 
 /* Numbers that are free; who was given back last is taken first, since the servers have its pages at hand. */
 struct free_numbers {
@@ -19,14 +24,28 @@ struct free_numbers {
     uint8_t numbers[WRITE_MEMORY_SEGMENTS];
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next two */
-static struct free_numbers free_rooms, free_segments;
+struct buffer {
+    atomic_uint holds; /* by delayed writes; changes under the lock */
+    bool owned;        /* some thread receives in it, or will when nobody holds it */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static struct free_numbers free_rooms, free_buffers, free_segments;
+static struct buffer buffers[BUFFERS];
+static unsigned held; /* buffers with holds */
 
 static uint8_t *_Atomic memory; /* NULL: none */
 static int memory_fd = -1;      /* written before `memory` */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static _Thread_local struct write_memory mine;
+
+static uint8_t *base(void)
+{
+    return atomic_load_explicit(&memory, memory_order_acquire);
+}
+
+/* ---- numbers ---- */
 
 static void fill(struct free_numbers *free_ones, unsigned count)
 {
@@ -35,11 +54,8 @@ static void fill(struct free_numbers *free_ones, unsigned count)
         free_ones->numbers[i] = (uint8_t)(count - 1 - i);
 }
 
-static int take_number(struct free_numbers *free_ones)
+static int take_number_locked(struct free_numbers *free_ones)
 {
-    if (!atomic_load_explicit(&free_ones->count, memory_order_relaxed))
-        return -1;
-    SCOPE_UNLOCK(&lock);
     unsigned count = atomic_load(&free_ones->count);
     if (!count)
         return -1;
@@ -47,16 +63,41 @@ static int take_number(struct free_numbers *free_ones)
     return free_ones->numbers[count - 1];
 }
 
-static void give_number(struct free_numbers *free_ones, size_t number)
+static void give_number_locked(struct free_numbers *free_ones, size_t number)
 {
-    SCOPE_UNLOCK(&lock);
     free_ones->numbers[atomic_fetch_add(&free_ones->count, 1)] = (uint8_t)number;
 }
 
-static void end_thread(void *room)
+/* ---- threads ---- */
+
+static size_t buffer_at(const void *data)
 {
+    return (size_t)((const uint8_t *)data - base()) / WIRE_IO_LIMIT;
+}
+
+/* There always is one: threads own WRITE_MEMORY_ROOMS at most, and WRITE_MEMORY_HELD are held. */
+static uint8_t *take_buffer_locked(void)
+{
+    int number = take_number_locked(&free_buffers);
+    CHECK(number >= 0);
+    buffers[number].owned = true;
+    return base() + (size_t)number * WIRE_IO_LIMIT;
+}
+
+static void disown_locked(uint8_t *received)
+{
+    size_t number = buffer_at(received);
+    buffers[number].owned = false;
+    if (!atomic_load(&buffers[number].holds))
+        give_number_locked(&free_buffers, number);
+}
+
+static void end_thread(void *copied)
+{
+    SCOPE_UNLOCK(&lock);
+    disown_locked(mine.received);
+    give_number_locked(&free_rooms, (size_t)((uint8_t *)copied - base() - COPIES_AT) / WIRE_IO_LIMIT);
     mine = (struct write_memory){0};
-    give_number(&free_rooms, (size_t)((uint8_t *)room - atomic_load(&memory)) / ROOM_BYTES);
 }
 
 static void create(void)
@@ -69,6 +110,7 @@ static void create(void)
     }
     CHECK(pthread_key_create(&key, end_thread) == 0);
     fill(&free_rooms, WRITE_MEMORY_ROOMS);
+    fill(&free_buffers, BUFFERS);
     fill(&free_segments, WRITE_MEMORY_SEGMENTS);
     memory_fd = fd;
     atomic_store(&memory, map);
@@ -79,35 +121,82 @@ void write_memory_enable(void)
     (void)pthread_once(&once, create);
 }
 
-static uint8_t *base(void)
-{
-    return atomic_load_explicit(&memory, memory_order_acquire);
-}
-
 const struct write_memory *write_memory_get(void)
 {
     if (mine.received)
         return &mine;
-    int number = base() ? take_number(&free_rooms) : -1;
+    if (!base() || !atomic_load_explicit(&free_rooms.count, memory_order_relaxed))
+        return NULL;
+    SCOPE_UNLOCK(&lock);
+    int number = take_number_locked(&free_rooms);
     if (number < 0)
         return NULL;
-    mine.received = base() + (size_t)number * ROOM_BYTES;
-    mine.copied = mine.received + WIRE_IO_LIMIT;
-    CHECK(pthread_setspecific(key, mine.received) == 0);
+    mine.received = take_buffer_locked();
+    mine.copied = base() + COPIES_AT + (size_t)number * WIRE_IO_LIMIT;
+    CHECK(pthread_setspecific(key, mine.copied) == 0);
     return &mine;
 }
 
+/* ---- what delayed writes hold ---- */
+
+const struct write_memory *write_memory_receive(void)
+{
+    if (!write_memory_get())
+        return NULL;
+    if (atomic_load_explicit(&buffers[buffer_at(mine.received)].holds, memory_order_acquire)) {
+        SCOPE_UNLOCK(&lock);
+        disown_locked(mine.received);
+        mine.received = take_buffer_locked();
+    }
+    return &mine;
+}
+
+bool write_memory_hold(const void *data)
+{
+    if (!mine.received || (uintptr_t)data < (uintptr_t)mine.received ||
+        (uintptr_t)data - (uintptr_t)mine.received >= WIRE_IO_LIMIT)
+        return false;
+    SCOPE_UNLOCK(&lock);
+    struct buffer *buffer = &buffers[buffer_at(data)];
+    if (!atomic_load(&buffer->holds)) {
+        if (held == WRITE_MEMORY_HELD)
+            return false;
+        held++;
+    }
+    atomic_fetch_add(&buffer->holds, 1);
+    return true;
+}
+
+void write_memory_drop(const void *data)
+{
+    SCOPE_UNLOCK(&lock);
+    size_t number = buffer_at(data);
+    if (atomic_fetch_sub(&buffers[number].holds, 1) > 1)
+        return;
+    held--;
+    if (!buffers[number].owned)
+        give_number_locked(&free_buffers, number);
+}
+
+/* ---- segments ---- */
+
 uint8_t *write_memory_take_segment(void)
 {
-    int number = base() ? take_number(&free_segments) : -1;
+    if (!base())
+        return NULL;
+    SCOPE_UNLOCK(&lock);
+    int number = take_number_locked(&free_segments);
     return number < 0 ? NULL : base() + SEGMENTS_AT + (size_t)number * WRITE_MEMORY_SEGMENT_BYTES;
 }
 
 void write_memory_give_segment(uint8_t *segment)
 {
     (void)madvise(segment, WRITE_MEMORY_SEGMENT_BYTES, MADV_REMOVE);
-    give_number(&free_segments, (size_t)(segment - base() - SEGMENTS_AT) / WRITE_MEMORY_SEGMENT_BYTES);
+    SCOPE_UNLOCK(&lock);
+    give_number_locked(&free_segments, (size_t)(segment - base() - SEGMENTS_AT) / WRITE_MEMORY_SEGMENT_BYTES);
 }
+
+/* ---- all of it ---- */
 
 int64_t write_memory_place(const void *data, size_t bytes)
 {

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "client/write_memory.h"
 #include "tests/unit/fake_cluster.h"
 
 static void put(struct fake_mount *f, uint64_t offset, const char *text)
@@ -231,6 +232,35 @@ static void test_many_scattered_writes(void **state)
     fake_mount_close(&f);
 }
 
+/* Data that fills a segment stays where it was received; the next request is received elsewhere meanwhile. */
+static void test_a_large_request_keeps_its_memory(void **state)
+{
+    (void)state;
+    write_memory_enable();
+    struct fake_mount f = fake_mount_open(1);
+    uint8_t *received[2];
+    held = true;
+    held_now = 0;
+    f.cluster->on_chunk = holds;
+    for (unsigned i = 0; i < 2; i++) {
+        received[i] = write_memory_receive()->received;
+        memset(received[i], 'a' + (int)i, FAKE_CHUNK_BYTES);
+        assert_int_equal(fs_write_behind(f.fs, f.handle, i * FAKE_CHUNK_BYTES, received[i], FAKE_CHUNK_BYTES), FAKE_CHUNK_BYTES);
+    }
+    assert_ptr_not_equal(received[0], received[1]);
+    while (held_now < 2) /* both are on their way, and what they are sent from is as it was */
+        clock_sleep_ns(NS_PER_MS);
+    uint8_t *third = write_memory_receive()->received;
+    memset(third, 'c', FAKE_CHUNK_BYTES);
+    held = false;
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0);
+    const uint8_t *stored = f.cluster->servers[0].data; /* the chunks of the pretended file are one */
+    assert_true(stored[0] == 'a' || stored[0] == 'b');
+    assert_memory_equal(stored, stored[0] == 'a' ? received[0] : received[1], FAKE_CHUNK_BYTES);
+    assert_ptr_equal(write_memory_receive()->received, third); /* nobody holds it */
+    fake_mount_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_a_cut_comes_after_the_writes_before_it),
         cmocka_unit_test(test_a_write_over_what_still_grows_comes_after_it),
         cmocka_unit_test(test_many_scattered_writes),
+        cmocka_unit_test(test_a_large_request_keeps_its_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
