@@ -215,6 +215,7 @@ int fuse_device_mount(struct fuse_session *session, const char *mountpoint, cons
     fd = -1;
     the_session = session;
     wants_uring = uring;
+    write_memory_enable(); /* shared or not: large delayed writes stay in it */
     return 0;
 }
 
