@@ -138,6 +138,53 @@ static void writes_come_from_memory(void **state)
     assert_int_equal(serve_counters_read(&s.counters).shm_clients, 0);
 }
 
+static unsigned mappings_of_shared_memory(void)
+{
+    unsigned count = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        count += strstr(line, "memfd:calf") != NULL;
+    (void)fclose(maps);
+    return count;
+}
+
+/* A client gives all its connections the same memory; it is there until the last of them is closed. */
+static void memory_given_twice_is_mapped_once(void **state)
+{
+    (void)state;
+    struct server s;
+    struct data_client c, d, liar;
+    uint64_t sum;
+    void *memory;
+    server_start(&s);
+    client_open(&c, &s.local);
+    client_open(&d, &s.local);
+    client_open(&liar, &s.local);
+    int fd = shared_memory_create(2 * BLOCK, &memory);
+    assert_true(fd >= 0);
+    assert_int_equal(give(&c, WIRE_MEMORY_WRITES, 2 * BLOCK, fd), WIRE_OK);
+    assert_int_equal(give(&d, WIRE_MEMORY_WRITES, 2 * BLOCK, fd), WIRE_OK);
+    assert_int_equal(give(&d, WIRE_MEMORY_WRITES, 2 * BLOCK, fd), WIRE_OK); /* again */
+    assert_int_equal(mappings_of_shared_memory(), 2);                        /* this process's own, and one more */
+    assert_true(give(&liar, WIRE_MEMORY_WRITES, BLOCK, fd) < 0);
+    memset(memory, 5, 2 * BLOCK);
+    checksum_range(memory, 0, BLOCK, BLOCK, &sum);
+    assert_int_equal(write_shared(&c, 0, 0, BLOCK, &sum, 0), WIRE_OK);
+    stream_close(&c.stream);
+    stream_close(&liar.stream);
+    while (serve_counters_read(&s.counters).shm_clients > 1)
+        (void)usleep(1000);
+    assert_int_equal(write_shared(&d, BLOCK, BLOCK, BLOCK, &sum, 0), WIRE_OK);
+    stream_close(&d.stream);
+    while (mappings_of_shared_memory() > 1)
+        (void)usleep(1000);
+    assert_int_equal(close(fd), 0);
+    (void)munmap(memory, 2 * BLOCK);
+    server_stop(&s);
+}
+
 static void reads_that_nobody_asked_for_are_counted(void **state)
 {
     (void)state;
@@ -347,6 +394,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_come_from_memory),
+        cmocka_unit_test(memory_given_twice_is_mapped_once),
         cmocka_unit_test(reads_that_nobody_asked_for_are_counted),
         cmocka_unit_test(chunks_are_shared_as_they_are_read),
         cmocka_unit_test(bad_memory_closes_the_connection),
