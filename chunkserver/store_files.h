@@ -82,7 +82,8 @@ struct files_intent {
 struct files_shard {
     pthread_rwlock_t lock;
     struct files_chunk **buckets;
-    uint32_t mask, count;
+    uint32_t mask;
+    _Atomic uint32_t count; /* changes under the lock */
 };
 
 /* A file of a deleted chunk. */
