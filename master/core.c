@@ -185,6 +185,8 @@ static void clear_tail(struct core *core, struct chunk *chunk)
     if (dirty)
         unsettle(core, chunk,
                  size - start < core->chunk_bytes ? (uint32_t)(size - start) : WIRE_KEEP_ALL);
+    if (chunk->bits & CHUNK_UNEQUAL)
+        repair_note(core, chunk); /* repair passed it by while it was leased */
     chunk_rest(chunk);
 }
 

@@ -270,6 +270,35 @@ static void copies_that_a_dead_writer_left_are_made_equal(void **state)
     cluster_destroy(c);
 }
 
+/* Another writer has it before repair comes to it, and gives it back in good order. */
+static void unequal_copies_are_looked_at_when_the_next_writer_is_done(void **state)
+{
+    struct repair_cluster *c = cluster_create(2);
+    (void)state;
+    struct chunk *chunk = cluster_file(c, "file", 2, 2);
+    inode_id ino = chunk->owner->node.id;
+    union wire_any end = {.j_session_end = {.session = c->f->session}};
+    assert_int_equal(fixture_lease(c->f, ino, 0, 2), WIRE_OK);
+    cluster_copy(c, 2, chunk->node.id)->content = 9;
+    assert_int_equal(fixture_decide(c->f, WIRE_TYPE_j_session_end, &end), WIRE_OK);
+    c->stuck[1] = c->stuck[2] = true;
+    cluster_run(c, 1);
+    assert_int_equal(fixture_begin_session(c->f, 78), WIRE_OK);
+    for (server_id id = 1; id <= 2; id++) { /* the new version is taken, and the lease is there at once */
+        c->stuck[id] = false;
+        cluster_serve(c, id);
+    }
+    assert_false(chunk_is_unsettled(chunk));
+    assert_int_equal(fixture_lease(c->f, ino, 0, 2), WIRE_OK);
+    cluster_run(c, 20);
+    assert_int_equal(c->copies, 0);
+    assert_int_equal(fixture_publish(c->f, ino, 100, 0, true), WIRE_OK);
+    cluster_run(c, 4);
+    assert_int_equal(cluster_true_copies(c, chunk), 2);
+    assert_int_equal(chunk->bits & CHUNK_UNEQUAL, 0);
+    cluster_destroy(c);
+}
+
 static void an_unfinished_copy_that_is_reported_goes(void **state)
 {
     struct repair_cluster *c = cluster_create(3);
@@ -380,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_server_is_emptied),
         cmocka_unit_test(who_has_one_copy_left_comes_first),
         cmocka_unit_test(copies_that_a_dead_writer_left_are_made_equal),
+        cmocka_unit_test(unequal_copies_are_looked_at_when_the_next_writer_is_done),
         cmocka_unit_test(an_unfinished_copy_that_is_reported_goes),
         cmocka_unit_test(nothing_is_deleted_while_there_are_not_enough),
         cmocka_unit_test(a_bad_copy_stays_while_a_good_one_is_only_expected_back),
