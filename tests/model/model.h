@@ -16,6 +16,7 @@ enum { MODEL_NAMES = 5, MODEL_FILE_LIMIT = 400 << 10, MODEL_WHY = 400 };
 /* X(name, weight): how often the operation is drawn. */
 #define MODEL_KINDS(X)                                                                                                \
     X(write, 14)                                                                                                     \
+    X(write_over, 4) /* and then once more, from a little before it */                                               \
     X(write_direct, 6)                                                                                               \
     X(append, 8)                                                                                                     \
     X(read, 12)                                                                                                      \

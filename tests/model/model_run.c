@@ -160,6 +160,23 @@ static int with_own_open(struct run *run, const struct model_op *op, int flags,
     return close(fd) < 0 && rc == 0 ? failed(run, "close") : rc;
 }
 
+/* Two writes, the second of which covers the first and begins before it; then what is there without the kernel's pages. */
+static int write_over(struct run *run, const struct model_op *op, int fd, struct model_file *file)
+{
+    uint32_t before = op->fill % 6000 < op->offset ? op->fill % 6000 : op->offset;
+    struct model_op again = *op;
+    again.offset -= before;
+    again.length += before;
+    again.fill = ~op->fill;
+    int rc = write_at(run, op, fd, file);
+    if (rc == 0)
+        rc = write_at(run, &again, fd, file);
+    if (rc)
+        return rc;
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    return read_at(run, &again, fd, file);
+}
+
 static int append_action(struct run *run, const struct model_op *op, int fd, struct model_file *file)
 {
     struct model_op at = *op;
@@ -363,6 +380,8 @@ static int on_file(struct run *run, const struct model_op *op, int fd, struct mo
     switch (op->kind) {
     case MODEL_write:
         return write_at(run, op, fd, file);
+    case MODEL_write_over:
+        return write_over(run, op, fd, file);
     case MODEL_read:
         return read_at(run, op, fd, file);
     case MODEL_truncate:
