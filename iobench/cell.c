@@ -13,6 +13,7 @@
 #include "iobench/interrupt.h"
 #include "iobench/served_check.h"
 #include "iobench/served_counters.h"
+#include "iobench/server_calls.h"
 #include "iobench/text_print.h"
 #include "iobench/worker_names.h"
 
@@ -31,6 +32,8 @@ struct run {
     struct sample *sample;
     bool measured; /* the workers that move now are those of the window */
     struct served_counters served_before;
+    uint64_t calls_before;
+    bool calls_known;
     struct cpu_processes processes;
     struct cpu_snapshot cpu_before, cpu_after;
 };
@@ -238,13 +241,30 @@ static int set_cache(struct run *run)
     return pass_over(run, "warming", TEST_READ, parts_of(run, &run->scenario->prepared), run->cell->threads);
 }
 
+/* What is known of a cluster that does not count. */
+static void account_calls(struct run *run)
+{
+    struct sample *sample = run->sample;
+    uint64_t calls;
+    if (!run->calls_known || !server_calls_read(&run->processes, &calls) || calls < run->calls_before)
+        return;
+    sample->server_calls = calls - run->calls_before;
+    const char *mark = served_check_calls(sample, run->context->config);
+    if (mark[0] && !sample->mark[0])
+        text_print(sample->mark, sizeof sample->mark, "%s", mark);
+}
+
 /* Counters that come from the servers' last reports trail behind, so too little is believed only after a while. */
 static void account_served(struct run *run)
 {
     struct sample *sample = run->sample;
     struct served_counters after;
-    if (!run->served_before.known || run->context->together)
+    if (run->context->together)
         return;
+    if (!run->served_before.known) {
+        account_calls(run);
+        return;
+    }
     int64_t until = clock_mono_ns() + COUNTERS_LAG_NS;
     const char *mark;
     for (;;) {
@@ -317,6 +337,7 @@ static int measure(struct run *run, struct file_set *set)
     job.verify = run->context->config->verify;
     cpu_account_processes(run->scenario->pids_path, &run->processes);
     served_counters_read(run->scenario->mount_point, &run->served_before);
+    run->calls_known = server_calls_read(&run->processes, &run->calls_before);
     run->measured = true;
     int rc = run_workers(run, "running", &job, &outcome);
     run->measured = false;

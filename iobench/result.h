@@ -127,6 +127,7 @@ struct sample {
     uint64_t served_read_bytes, served_read_requests; /* by the chunkservers, over the cell; 0 where unknown */
     uint64_t served_write_bytes, served_write_requests;
     bool served_known;
+    uint64_t server_calls; /* of the chunkservers, over the cell, where they do not count what they serve (server_calls.h) */
 };
 
 struct result_environment {

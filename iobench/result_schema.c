@@ -106,6 +106,7 @@ static const struct result_field sample[] = {
     OPTIONAL(struct sample, read_operations, RESULT_FIELD_U64, "read_operations"),
     OPTIONAL(struct sample, warm_up_bytes, RESULT_FIELD_U64, "warm_up_bytes"),
     OPTIONAL(struct sample, failed_workers, RESULT_FIELD_U32, "failed_workers"),
+    OPTIONAL(struct sample, server_calls, RESULT_FIELD_U64, "server_calls"),
 };
 
 static const struct result_field latency[] = {

@@ -55,14 +55,26 @@ static const char *check_writes(const struct sample *sample, const struct moved 
     return bypass && (double)sample->served_write_requests < read_share * moved->write_operations ? "served-requests" : "";
 }
 
+static bool passes_by(const struct sample *sample, const struct result *config)
+{
+    const struct engine *engine = load_engine(config, sample->test);
+    return config->cache == CACHE_DIRECT || (engine && engine->outside_kernel);
+}
+
+const char *served_check_calls(const struct sample *sample, const struct result *config)
+{
+    if (config->cache == CACHE_WARM || workload_of(sample->test)->names || !passes_by(sample, config))
+        return "";
+    return (double)sample->server_calls < read_share * (double)sample->operations ? "served-requests" : "";
+}
+
 const char *served_check_mark(const struct sample *sample, const struct result *config, uint64_t copies)
 {
     const struct workload *workload = workload_of(sample->test);
-    const struct engine *engine = load_engine(config, sample->test);
     if (!sample->served_known || config->cache == CACHE_WARM || workload->names || sample->operations == 0)
         return "";
     struct moved moved = moved_of(sample, workload);
-    bool bypass = config->cache == CACHE_DIRECT || (engine && engine->outside_kernel);
+    bool bypass = passes_by(sample, config);
     bool once = visits_once(config, workload);
     const char *mark = workload->reads ? check_reads(sample, &moved, bypass, once, workload->order) : "";
     if (mark[0] || !workload->writes)

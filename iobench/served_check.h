@@ -14,4 +14,8 @@
  * says how often blocks are visited. copies: how often the cluster counts a written byte. */
 const char *served_check_mark(const struct sample *sample, const struct result *config, uint64_t copies);
 
+/* The same where only sample->server_calls is known (server_calls.h): "served-requests" if direct operations were more than the servers'
+ * calls, else "". */
+const char *served_check_calls(const struct sample *sample, const struct result *config);
+
 #endif

@@ -75,6 +75,19 @@ EOF
     in_namespace mfschunkserver -c "$dir/etc/cs$i.cfg" start >"$dir/cs$i.log" 2>&1
 }
 
+# Beside the mount, for iobench: whose CPU time it is, and how often its chunkservers called the kernel.
+write_pids() {
+    local i=0 file
+    {
+        echo "master $(<"$dir/master/.mfsmaster.lock")"
+        for file in "$dir"/cs*/.mfschunkserver.lock; do
+            i=$((i + 1))
+            echo "chunkserver$i $(<"$file")"
+        done
+        ps -eo pid=,args= | awk -v mount="$dir/mnt" '$2 ~ /mfsmount$/ && $3 == mount { print "client", $1 }'
+    } >"$dir/pids"
+}
+
 has_space() { [ "$(stat -f -c %b "$dir/mnt" 2>/dev/null || echo 0)" -gt 0 ]; }
 
 up() {
@@ -96,6 +109,7 @@ up() {
     has_space || die "no chunkserver registered, see $dir"
     in_namespace mfssetsclass 1 "$dir/mnt" >/dev/null
     in_namespace mfssettrashretention 0 "$dir/mnt" >/dev/null
+    write_pids
     echo "$dir/mnt"
 }
 

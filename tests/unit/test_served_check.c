@@ -98,6 +98,25 @@ static void unknown_is_not_marked(void **state)
     assert_string_equal(mark(s, CACHE_COLD), "");
 }
 
+/* Of a cluster that does not count, only how often its servers called the kernel is known. */
+static void fewer_calls_than_direct_operations_are_noticed(void **state)
+{
+    (void)state;
+    struct sample s = sample_of(TEST_READ, 64 * MIB, 0, 0);
+    s.served_known = false;
+    strcpy(config.engine, "sync");
+    config.cache = CACHE_DIRECT;
+    s.server_calls = s.operations * 2;
+    assert_string_equal(served_check_calls(&s, &config), "");
+    s.server_calls = s.operations / 2;
+    assert_string_equal(served_check_calls(&s, &config), "served-requests");
+    config.cache = CACHE_COLD;
+    assert_string_equal(served_check_calls(&s, &config), "");
+    s.test = TEST_CREATE;
+    config.cache = CACHE_DIRECT;
+    assert_string_equal(served_check_calls(&s, &config), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +125,7 @@ int main(void)
         cmocka_unit_test(direct_operations_need_requests_of_their_own),
         cmocka_unit_test(what_is_visited_again_may_come_from_the_cache),
         cmocka_unit_test(unknown_is_not_marked),
+        cmocka_unit_test(fewer_calls_than_direct_operations_are_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
