@@ -185,8 +185,8 @@ static void clear_tail(struct core *core, struct chunk *chunk)
     if (dirty)
         unsettle(core, chunk,
                  size - start < core->chunk_bytes ? (uint32_t)(size - start) : WIRE_KEEP_ALL);
-    if (chunk->bits & CHUNK_UNEQUAL)
-        repair_note(core, chunk); /* repair passed it by while it was leased */
+    if (chunk->bits & CHUNK_UNEQUAL || chunk->copy_count < chunk->owner->goal)
+        repair_note(core, chunk); /* repair passed it by while it was leased, or before it was written */
     chunk_rest(chunk);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "common/check.h"
 #include "master/core_apply.h"
+#include "master/repair.h"
 
 /* The ids in a list; their number, or -1 if one is not a server's or comes twice. */
 static int read_servers(const struct core *core, struct wire_list list, uint16_t ids[WIRE_COPIES_LIMIT])
@@ -43,6 +44,8 @@ uint16_t core_apply_j_lease(struct core *core, const struct core_change *change,
         chunk->bits = CHUNK_MAYBE_ABSENT;
         chunk_set_copies(chunk, ids, (uint8_t)count);
         inode_add_chunk(inode, chunk);
+        if (count < inode->goal)
+            repair_note(core, chunk); /* there were not enough servers with room */
     }
     if (!session_find_lease(session, chunk)) {
         if (chunk_is_leased(chunk))

@@ -299,6 +299,18 @@ static void unequal_copies_are_looked_at_when_the_next_writer_is_done(void **sta
     cluster_destroy(c);
 }
 
+static void a_chunk_made_with_too_few_copies_gets_the_others(void **state)
+{
+    struct repair_cluster *c = cluster_create(2);
+    (void)state;
+    cluster_run(c, 20); /* what is looked at when a master starts is over */
+    assert_true(repair_is_idle(&c->f->core));
+    struct chunk *chunk = cluster_file(c, "file", 2, 1); /* the other server had no room at that moment */
+    cluster_run(c, 60);
+    assert_int_equal(cluster_true_copies(c, chunk), 2);
+    cluster_destroy(c);
+}
+
 static void an_unfinished_copy_that_is_reported_goes(void **state)
 {
     struct repair_cluster *c = cluster_create(3);
@@ -410,6 +422,7 @@ int main(void)
         cmocka_unit_test(who_has_one_copy_left_comes_first),
         cmocka_unit_test(copies_that_a_dead_writer_left_are_made_equal),
         cmocka_unit_test(unequal_copies_are_looked_at_when_the_next_writer_is_done),
+        cmocka_unit_test(a_chunk_made_with_too_few_copies_gets_the_others),
         cmocka_unit_test(an_unfinished_copy_that_is_reported_goes),
         cmocka_unit_test(nothing_is_deleted_while_there_are_not_enough),
         cmocka_unit_test(a_bad_copy_stays_while_a_good_one_is_only_expected_back),
