@@ -21,7 +21,8 @@ enum {
     FILE_LIMIT = 16,
     TOTAL_LIMIT = WRITE_MEMORY_SEGMENTS,
     SPARE_LIMIT = 32, /* kept when there is nothing to send: fresh memory costs page faults */
-    HELD_LEAST = 64 * 1024, /* of a request's own memory: what is smaller is worth a copy, to be sent with what follows */
+    HELD_LEAST = 32 * 1024, /* of a request's own memory: what is smaller is worth a copy, to be sent with what follows */
+    STRAYS = 3, /* so many writes in a row that do not continue one another: the next will not either */
     SENDERS = 3,
     PAGE_BYTES = 4096,
 };
@@ -317,7 +318,12 @@ static struct write_segment *begin_segment_locked(struct fs *fs, struct open_fil
 {
     struct pending_writes *pending = &file->pending;
     uint32_t room = room_at(fs, at);
+    /* Nothing is going to continue this one, so it need not wait for that. */
+    if (pending->strays >= STRAYS && bytes >= HELD_LEAST && bytes <= SEGMENT_BYTES && bytes <= fs->chunk_bytes - at % fs->chunk_bytes)
+        room = (uint32_t)bytes;
     bool hold = room >= HELD_LEAST && bytes >= room && write_memory_hold(data);
+    if (!hold)
+        room = room_at(fs, at);
     struct write_segment *segment = hold ? take_segment(fs->behind, (uint8_t *)(uintptr_t)data) : NULL;
     if (hold && !segment)
         write_memory_drop(data);
@@ -387,7 +393,10 @@ static int64_t put_some_locked(struct fs *fs, struct open_file *file, uint64_t a
 static int64_t put(struct fs *fs, struct open_file *file, uint64_t offset, const uint8_t *data, size_t bytes)
 {
     size_t done = 0;
-    SCOPE_UNLOCK(&file->pending.lock);
+    struct pending_writes *pending = &file->pending;
+    SCOPE_UNLOCK(&pending->lock);
+    pending->strays = offset == pending->next_offset ? 0 : pending->strays + 1;
+    pending->next_offset = offset + bytes;
     while (done < bytes) {
         int64_t n = put_some_locked(fs, file, offset + done, data + done, bytes - done);
         if (n <= 0)

@@ -32,6 +32,8 @@ struct pending_writes {
     struct write_segment *first, *last; /* oldest first */
     struct write_segment *growing;      /* the last one, while it may grow; or NULL */
     uint64_t last_number;
+    uint64_t next_offset; /* where a write would continue the one before */
+    uint32_t strays;      /* writes in a row that did not */
     _Atomic uint32_t count; /* read without the lock, too */
 };
 

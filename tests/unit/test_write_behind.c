@@ -261,6 +261,30 @@ static void test_a_large_request_keeps_its_memory(void **state)
     fake_mount_close(&f);
 }
 
+/* Where writes do not continue one another, one is sent from where it was received, without waiting for what follows. */
+static void test_a_stray_write_does_not_wait(void **state)
+{
+    (void)state;
+    write_memory_enable();
+    struct fake_mount f = fake_mount_open(1);
+    put(&f, 50000, "some");
+    put(&f, 100000, "where");
+    put(&f, 170000, "else"); /* the chunks of the pretended file are one: all in its second half */
+    held = true;
+    held_now = 0;
+    f.cluster->on_chunk = holds;
+    uint8_t *received = write_memory_receive()->received;
+    memset(received, 's', FAKE_CHUNK_BYTES / 2);
+    assert_int_equal(fs_write_behind(f.fs, f.handle, 0, received, FAKE_CHUNK_BYTES / 2), FAKE_CHUNK_BYTES / 2);
+    assert_ptr_not_equal(write_memory_receive()->received, received);
+    while (!held_now)
+        clock_sleep_ns(NS_PER_MS);
+    held = false;
+    assert_int_equal(fs_fsync(f.fs, f.handle), 0);
+    assert_memory_equal(f.cluster->servers[0].data, received, FAKE_CHUNK_BYTES / 2);
+    fake_mount_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_a_write_over_what_still_grows_comes_after_it),
         cmocka_unit_test(test_many_scattered_writes),
         cmocka_unit_test(test_a_large_request_keeps_its_memory),
+        cmocka_unit_test(test_a_stray_write_does_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
