@@ -39,7 +39,7 @@ static void describe(char about[ABOUT_BYTES])
     for (const struct admin_command *row = admin_commands; row->name && used < ABOUT_BYTES; row++) {
         char left[40];
         (void)snprintf(left, sizeof left, "%s%s%s", row->name, row->arguments[0] ? " " : "", row->arguments);
-        used += (size_t)snprintf(about + used, ABOUT_BYTES - used, "\n  %-22s%s", left, row->help);
+        used += (size_t)snprintf(about + used, ABOUT_BYTES - used, "\n  %-29s%s", left, row->help);
     }
 }
 

@@ -163,8 +163,10 @@ static int probe_engine(const struct scenario *s, const struct engine *engine, b
     return rc;
 }
 
-static int check_space(const struct scenario *s, uint64_t needed_bytes, char why[SCENARIO_WHY])
+/* A file system keeps something for itself (calf: headers and checksums of chunks). */
+static int check_space(const struct scenario *s, uint64_t data_bytes, char why[SCENARIO_WHY])
 {
+    uint64_t needed_bytes = data_bytes + data_bytes / 64;
     struct statvfs fs;
     char needed[UNITS_TEXT], free_text[UNITS_TEXT];
     /* A file system that reports no size (0 blocks) does not say what is free either. */

@@ -102,7 +102,7 @@ int sweep_options_parse(int argc, char **argv, struct sweep_options *o)
          NULL},
         {"workers", 'w', OPTION_TEXT, "HOST:PORT[=DIR],...", "have `iobench worker` there run each cell, all at once", &o->workers, false,
          0, 0, NULL},
-        {"cluster-size", 0, OPTION_SIZE, "BYTES", "of each chunkserver that --up starts", &o->chunkserver_bytes,
+        {"cluster-size", 0, OPTION_SIZE, "BYTES", "of each chunkserver that --up starts (1g, or what the plan needs)", &o->chunkserver_bytes,
          false, MIB, 0, NULL},
     };
     enum { MINE = sizeof mine / sizeof mine[0] };

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/options.h"
 #include "common/sha256.h"
+#include "common/units.h"
 #include "iobench/cluster_control.h"
 #include "iobench/environment.h"
 #include "iobench/interrupt.h"
@@ -26,10 +27,24 @@ static int wrong(const char *why)
     return SWEEP_WRONG;
 }
 
+/* What cluster.sh gives a cluster for which nothing else is said. */
+enum { DEFAULT_CHUNKSERVERS = 2 };
+#define DEFAULT_CHUNKSERVER_BYTES GIB
+
+/* As large as the plan needs, and some more, since files do not come to servers evenly; 0 if the default will do. */
+static uint64_t chunkserver_bytes(const struct sweep *s)
+{
+    uint64_t count = s->options.chunkservers ? s->options.chunkservers : DEFAULT_CHUNKSERVERS;
+    uint64_t each = s->plan.space_bytes / count, step = 64 * MIB;
+    each = (each + each / 8 + step - 1) / step * step;
+    if (s->options.chunkserver_bytes || getenv("CALF_SIZE"))
+        return s->options.chunkserver_bytes;
+    return each > DEFAULT_CHUNKSERVER_BYTES ? each : 0;
+}
+
 static struct cluster_control control_of(const struct sweep *s)
 {
-    return (struct cluster_control){s->options.state, s->options.chunkservers, s->options.chunkserver_bytes,
-                                    s->result.clients};
+    return (struct cluster_control){s->options.state, s->options.chunkservers, chunkserver_bytes(s), s->result.clients};
 }
 
 /* UTC time and label, without what a shell or a file system would trip over. */

@@ -120,6 +120,19 @@ rm -r "$TEST_DIR/adaptive"
 adaptive --rounds 2 --until-width 100% --max-rounds 20
 grep -q '^after 5 rounds 0 of 1 intervals' "$TEST_DIR/stderr" || fail "five rounds have an interval: $(cat "$TEST_DIR/stderr")"
 
+step "clusters that --up starts are large enough for the plan"
+printf '#!/bin/sh\necho "$@" >>"%s"\nexit 2\n' "$TEST_DIR/asked" >"$TEST_DIR/cluster.sh"
+chmod +x "$TEST_DIR/cluster.sh"
+asked() { # asked OPTION...: the --size that cluster.sh was called with
+    rm -f "$TEST_DIR/asked"
+    CALF_CLUSTER_SH=$TEST_DIR/cluster.sh "$IOBENCH" sweep --up --scenarios bare --state "$TEST_DIR/none" --out "$TEST_DIR/unused" "$@" \
+        2>/dev/null && fail "a sweep without its cluster"
+    sed -n '/^up /s/.*--size //p' "$TEST_DIR/asked"
+}
+assert_eq "$(asked --preset quick)" "" "size of chunkservers for little"
+assert_eq "$(asked --preset article)" $((1152 << 20)) "size of chunkservers for 2 GiB of data and what belongs to it"
+assert_eq "$(asked --preset article --cluster-size 1g)" $((1 << 30)) "size of chunkservers that was asked for"
+
 step "a deployment that dies in the middle fails its cells, and only those"
 if [ -z "$PLAIN" ]; then
     die_sweep() {
