@@ -65,6 +65,7 @@ struct files_chunk {
     int fd;           /* -1: not open */
     int data_fd;      /* for blocks: fd, or with O_DIRECT on a disk */
     uint64_t **table; /* while open: the pages of the table that are allocated, NULL for the others */
+    _Atomic uint32_t unsaved; /* a bit for each page of the table that could not be written: it must not be read again from the file */
     uint32_t lives;   /* while it is only built: for the header */
     uint64_t number;  /* of its file in DIR/free, while it is only built */
     uint8_t *damaged; /* a bit for each block already counted as damaged, or NULL; table_lock */
@@ -194,9 +195,12 @@ static inline void store_files_set_entry(struct files_chunk *chunk, uint32_t blo
     __atomic_store_n(&store_files_table_page(chunk, block)[block % CHUNK_FORMAT_PAGE_ENTRIES], entry, __ATOMIC_RELAXED);
 }
 
-/* Writes entries that were set to the file, those of pages that are there. */
+/* Writes entries that were set to the file, those of pages that are there. What cannot be written now is tried again with the next entries,
+ * and before the chunk's file is closed: blocks whose data was written, but not the checksum, are no damage yet. */
 int store_files_save_entries(struct files_store *f, struct files_chunk *chunk, uint32_t first, uint32_t count)
     __attribute__((warn_unused_result));
+/* Tries again. True: the file has all entries. */
+bool store_files_save_rest(struct files_chunk *chunk);
 
 /* Adds a page, counted already, to the table: in the file, its header, and memory. table_lock is held. */
 int store_files_add_table_page(struct files_store *f, struct files_chunk *chunk, uint32_t page)

@@ -7,14 +7,19 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "chunkserver/store_files.h"
 #include "common/check.h"
+#include "common/log.h"
 
-enum { SHARD_BUCKETS = 64 };
+enum {
+    SHARD_BUCKETS = 64,
+    UNSAVED_TURNS = 8, /* of the clock, in which files with unsaved checksums are left open */
+};
 
 /* Ids count up; the low bits choose the shard, a mix of all the bucket. */
 static uint64_t mix(uint64_t x)
@@ -187,6 +192,9 @@ void store_files_name(chunk_id id, char name[FILES_NAME_LIMIT])
 
 static void close_file(struct files_store *f, struct files_chunk *chunk)
 {
+    if (!store_files_save_rest(chunk))
+        log_error("%s: checksums of chunk %016" PRIx64 " cannot be written", f->path, chunk->id);
+    atomic_store(&chunk->unsaved, 0);
     for (uint32_t page = 0; page < f->table_pages; page++)
         free(chunk->table[page]);
     free(chunk->table);
@@ -209,10 +217,14 @@ static uint32_t find_slot(struct files_store *f)
         if (old->touched && turns < 2 * (uint64_t)f->open_limit) {
             old->touched = false;
         } else if (pthread_rwlock_trywrlock(&old->lock) == 0) {
-            close_file(f, old);
-            f->open_chunks[slot] = NULL;
+            bool may_close = store_files_save_rest(old) || turns >= UNSAVED_TURNS * (uint64_t)f->open_limit;
+            if (may_close) {
+                close_file(f, old);
+                f->open_chunks[slot] = NULL;
+            }
             (void)pthread_rwlock_unlock(&old->lock);
-            return slot;
+            if (may_close)
+                return slot;
         }
         if (turns % f->open_limit == f->open_limit - 1)
             (void)sched_yield();

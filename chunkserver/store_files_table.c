@@ -3,6 +3,7 @@
  * The checksum table of an open chunk: pages of it in memory, written through to the file.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -89,17 +90,35 @@ int store_files_load(struct files_store *f, struct files_chunk *chunk, int fd)
     return 0;
 }
 
+bool store_files_save_rest(struct files_chunk *chunk)
+{
+    uint32_t unsaved = atomic_load(&chunk->unsaved);
+    for (uint32_t number = 0; unsaved >> number && number < 32; number++) {
+        const uint64_t *page = store_files_table_page(chunk, number * CHUNK_FORMAT_PAGE_ENTRIES);
+        if (!(unsaved >> number & 1))
+            continue;
+        /* Before it is written: an entry that fails meanwhile sets it again. */
+        atomic_fetch_and(&chunk->unsaved, ~(1u << number));
+        if (page && store_files_pwrite(chunk->fd, page, CHUNK_FORMAT_PAGE, page_offset(number)) < 0)
+            atomic_fetch_or(&chunk->unsaved, 1u << number);
+    }
+    return atomic_load(&chunk->unsaved) == 0;
+}
+
 int store_files_save_entries(struct files_store *f, struct files_chunk *chunk, uint32_t first, uint32_t count)
 {
     (void)f;
+    (void)store_files_save_rest(chunk);
     while (count) {
         uint32_t in_page = first % CHUNK_FORMAT_PAGE_ENTRIES, n = CHUNK_FORMAT_PAGE_ENTRIES - in_page;
         const uint64_t *page = store_files_table_page(chunk, first);
         n = n < count ? n : count;
         if (page) {
             int rc = store_files_pwrite(chunk->fd, page + in_page, 8 * (size_t)n, CHUNK_FORMAT_PAGE + 8 * (uint64_t)first);
-            if (rc < 0)
+            if (rc < 0) {
+                atomic_fetch_or(&chunk->unsaved, 1u << first / CHUNK_FORMAT_PAGE_ENTRIES);
                 return rc;
+            }
         }
         first += n;
         count -= n;
