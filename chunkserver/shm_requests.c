@@ -121,7 +121,9 @@ int shm_requests_memory_share(struct data_connection *c, const struct wire_heade
     SCOPE_CLOSE int fd = stream_take_fd(&c->stream);
     struct given_memory *memory = NULL;
     const void *map;
-    if (!c->local || fd < 0 || m->bytes > WIRE_MEMORY_LIMIT ||
+    if (c->local && fd < 0) /* there was none left for this process, as far as an honest client goes */
+        return reply_empty(c, header, WIRE_IO);
+    if (!c->local || m->bytes > WIRE_MEMORY_LIMIT ||
         (m->purpose != WIRE_MEMORY_WRITES && m->purpose != WIRE_MEMORY_READS))
         return -EBADMSG;
     bool for_writes = m->purpose == WIRE_MEMORY_WRITES;

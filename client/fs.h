@@ -110,6 +110,10 @@ int fs_read(struct fs *fs, struct fs_handle *handle, uint64_t offset, size_t byt
  * of a delayed publication, once. */
 int64_t fs_write(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes) FS_RESULT;
 
+/* The same for what the kernel writes back from its cache. It takes any count for success, and the pages for clean: so it is all bytes or an
+ * error. */
+int64_t fs_write_pages(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes) FS_RESULT;
+
 /* Takes the bytes over and returns how many; they are sent later, at the latest by the next fsync, flush or change of the file's
  * length or times, and every read of this mount sees them. An error then is the next call's: -EIO, -ENOSPC, ... as above. */
 int64_t fs_write_behind(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes) FS_RESULT;

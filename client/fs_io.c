@@ -213,6 +213,18 @@ int64_t fs_write(struct fs *fs, struct fs_handle *handle, uint64_t offset, const
     return rc < 0 ? rc : write_path_write(fs, handle->file, offset, data, bytes);
 }
 
+int64_t fs_write_pages(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        int64_t n = fs_write(fs, handle, offset + done, (const uint8_t *)data + done, bytes - done);
+        if (n <= 0)
+            return n < 0 ? n : -EIO;
+        done += (size_t)n;
+    }
+    return (int64_t)done;
+}
+
 int64_t fs_write_behind(struct fs *fs, struct fs_handle *handle, uint64_t offset, const void *data, size_t bytes)
 {
     int rc = ready_to_write(fs, handle);

@@ -110,7 +110,9 @@ static void on_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
         /* The kernel may have these bytes in its cache where it thought the end was. */
         if (at != (uint64_t)offset)
             fs_forget_content(mount->fs, handle_of(fi));
-    } else if (fi->writepage || fi->flags & (O_DIRECT | O_SYNC | O_DSYNC)) {
+    } else if (fi->writepage) {
+        n = fs_write_pages(mount->fs, handle_of(fi), (uint64_t)offset, data, size);
+    } else if (fi->flags & (O_DIRECT | O_SYNC | O_DSYNC)) {
         n = fs_write(mount->fs, handle_of(fi), (uint64_t)offset, data, size);
     } else {
         n = fs_write_behind(mount->fs, handle_of(fi), (uint64_t)offset, data, size);

@@ -297,8 +297,10 @@ int write_behind_settle(struct fs *fs, struct open_file *file, uint64_t from, ui
     uint64_t newest = pending->last_number;
     while ((segment = find_locked(pending, from, end, newest, NULL)) != NULL) {
         int rc = help_locked(fs, file, segment);
-        if (rc < 0)
+        if (rc < 0) {
+            stop_growing_locked(fs, file); /* nobody else may come for it, at the end of the mount */
             return rc;
+        }
     }
     return 0;
 }

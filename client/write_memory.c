@@ -24,6 +24,9 @@ struct free_numbers {
     uint8_t numbers[WRITE_MEMORY_SEGMENTS];
 };
 
+_Static_assert((int)BUFFERS <= (int)WRITE_MEMORY_SEGMENTS && (int)WRITE_MEMORY_ROOMS <= (int)WRITE_MEMORY_SEGMENTS &&
+                   WRITE_MEMORY_SEGMENTS <= UINT8_MAX, "all numbers fit");
+
 struct buffer {
     atomic_uint holds; /* by delayed writes; changes under the lock */
     bool owned;        /* some thread receives in it, or will when nobody holds it */

@@ -151,6 +151,34 @@ static void test_full_is_said_at_once(void **state)
     fake_mount_close(&f);
 }
 
+static atomic_int writes_seen;
+
+static bool only_the_first_fits(struct fake_server *server, const struct fake_request *request, struct fake_reply *reply)
+{
+    (void)server;
+    if (request->type != WIRE_TYPE_chunk_write || atomic_fetch_add(&writes_seen, 1) == 0)
+        return false;
+    reply->status = WIRE_NO_SPACE;
+    return true;
+}
+
+/* A range over two chunks of which one has room: write(2) says how far it came, but the kernel's cache does not listen to that. */
+static void test_pages_are_written_whole_or_not(void **state)
+{
+    (void)state;
+    static uint8_t data[2 * FAKE_CHUNK_BYTES] = {1};
+    struct fake_mount f = fake_mount_open(1);
+    f.cluster->on_chunk = only_the_first_fits;
+    f.cluster->on_master = has_no_other;
+    writes_seen = 0;
+    assert_int_equal(fs_write(f.fs, f.handle, 0, data, sizeof data), FAKE_CHUNK_BYTES);
+    writes_seen = 0;
+    assert_int_equal(fs_write_pages(f.fs, f.handle, 0, data, sizeof data), -ENOSPC);
+    f.cluster->on_chunk = NULL;
+    assert_int_equal(fs_write_pages(f.fs, f.handle, 0, data, sizeof data), sizeof data);
+    fake_mount_close(&f);
+}
+
 /* The first server is full; the chunk goes on where the master says. */
 static void test_a_full_server_is_left(void **state)
 {
@@ -303,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_background_publishes_within_seconds),
         cmocka_unit_test(test_writing_goes_on_with_the_copies_that_are_left),
         cmocka_unit_test(test_full_is_said_at_once),
+        cmocka_unit_test(test_pages_are_written_whole_or_not),
         cmocka_unit_test(test_a_full_server_is_left),
         cmocka_unit_test(test_a_single_copy_is_waited_for),
         cmocka_unit_test(test_a_cut_elsewhere_voids_what_was_not_published),
